@@ -66,15 +66,11 @@ constexpr void write_general_rule(const row& r, std::uint64_t return_address_col
   }
 }
 
-/// A row read back, and the return address column that goes with it.
-struct general_rule {
-  row rules;  ///< Expressions count from the start of the bytes that were read.
-  std::uint64_t return_address_column = 0;
-};
-
-/// Reads a row that write_general_rule wrote into `out`. Errors at their offset in `bytes`: those of the cursor,
-/// errc::bad_value, errc::capacity.
-[[nodiscard]] constexpr trace_error read_general_rule(byte_view bytes, general_rule& out) noexcept {
+/// Reads what write_general_rule wrote, part by part: `on_cfa(cfa_rule, column)` once, then `on_rule(register_rule)` for
+/// each rule, until one of them is false. Expressions count from the start of `bytes`. Errors at their offset in
+/// `bytes`: those of the cursor, errc::bad_value.
+template <class OnCfa, class OnRule>
+constexpr trace_error walk_general_rule(byte_view bytes, OnCfa&& on_cfa, OnRule&& on_rule) {
   cursor<order::little> from(bytes);
   const auto expression = [&]() -> expression_ref {
     const std::uint64_t size = from.uleb128();
@@ -82,20 +78,21 @@ struct general_rule {
     from.skip(size);
     return {offset, static_cast<std::uint32_t>(size)};
   };
-  out.return_address_column = from.uleb128();
-  out.rules.rules.clear();
-  out.rules.cfa = {};
+  const std::uint64_t column = from.uleb128();
   const auto kind = from.read<std::uint8_t>();
   if (kind > static_cast<std::uint8_t>(cfa_kind::expression)) return {errc::bad_value, from.position()};
-  out.rules.cfa.kind = static_cast<cfa_kind>(kind);
-  if (out.rules.cfa.kind == cfa_kind::register_offset) {
-    out.rules.cfa.reg = static_cast<std::uint32_t>(from.uleb128());
-    out.rules.cfa.offset = from.sleb128();
-  } else if (out.rules.cfa.kind == cfa_kind::expression) {
-    out.rules.cfa.expression = expression();
+  cfa_rule cfa;
+  cfa.kind = static_cast<cfa_kind>(kind);
+  if (cfa.kind == cfa_kind::register_offset) {
+    cfa.reg = static_cast<std::uint32_t>(from.uleb128());
+    cfa.offset = from.sleb128();
+  } else if (cfa.kind == cfa_kind::expression) {
+    cfa.expression = expression();
   }
   const std::uint64_t count = from.uleb128();
-  for (std::uint64_t i = 0; i < count && !from.failed(); ++i) {
+  if (from.failed()) return from.error();
+  if (!on_cfa(cfa, column)) return {};
+  for (std::uint64_t i = 0; i < count; ++i) {
     register_rule rule;
     rule.reg = static_cast<std::uint32_t>(from.uleb128());
     const auto rule_byte = from.read<std::uint8_t>();
@@ -108,9 +105,10 @@ struct general_rule {
     } else {
       rule.value = from.sleb128();
     }
-    if (!from.failed() && !out.rules.rules.set(rule)) return {errc::capacity, from.position()};
+    if (from.failed()) return from.error();
+    if (!on_rule(rule)) return {};
   }
-  return from.error();
+  return {};
 }
 
 }  // namespace backsight::cfi

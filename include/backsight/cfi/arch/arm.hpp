@@ -20,6 +20,8 @@ struct arm {
   static constexpr unsigned frame_pointer = 11;
   static constexpr unsigned return_address = 14;
   static constexpr std::array<std::uint8_t, 8> saved{4, 5, 6, 7, 8, 9, 10, 11};
+  /// The return address column stands for the pc itself, and expressions may read it.
+  static constexpr bool return_address_is_pc = false;
   static constexpr bool signs_return_addresses = false;
   /// Clears the Thumb bit.
   [[nodiscard]] static constexpr std::uint64_t code_address(std::uint64_t value) noexcept { return value & ~std::uint64_t{1}; }

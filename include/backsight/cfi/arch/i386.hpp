@@ -20,6 +20,8 @@ struct i386 {
   static constexpr unsigned frame_pointer = 5;
   static constexpr unsigned return_address = 8;
   static constexpr std::array<std::uint8_t, 4> saved{3, 5, 6, 7};
+  /// The return address column stands for the pc itself, and expressions may read it.
+  static constexpr bool return_address_is_pc = true;
   static constexpr bool signs_return_addresses = false;
   [[nodiscard]] static constexpr std::uint64_t code_address(std::uint64_t value) noexcept { return value; }
   static constexpr std::int64_t frame_record_offset = 0;

@@ -21,6 +21,8 @@ struct riscv64 {
   static constexpr unsigned return_address = 1;
   static constexpr std::array<std::uint8_t, 24> saved{8,  9,  18, 19, 20, 21, 22, 23, 24, 25, 26, 27,
                                                       40, 41, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59};
+  /// The return address column stands for the pc itself, and expressions may read it.
+  static constexpr bool return_address_is_pc = false;
   static constexpr bool signs_return_addresses = false;
   [[nodiscard]] static constexpr std::uint64_t code_address(std::uint64_t value) noexcept { return value; }
   /// The frame pointer is the CFA: the return address lies 8 below, the frame pointer of the caller 16 below.

@@ -22,6 +22,8 @@ struct x86_64 {
   static constexpr unsigned return_address = 16;
   /// The registers that a callee preserves: the columns of a table besides return address and stack pointer.
   static constexpr std::array<std::uint8_t, 6> saved{3, 6, 12, 13, 14, 15};
+  /// The return address column stands for the pc itself, and expressions may read it.
+  static constexpr bool return_address_is_pc = true;
   static constexpr bool signs_return_addresses = false;
   /// A return address as an address of code.
   [[nodiscard]] static constexpr std::uint64_t code_address(std::uint64_t value) noexcept { return value; }

@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: Apache-2.0
+# Every public header, folder by folder. A header that is not here is not installed and not checked.
+set(BACKSIGHT_HEADERS
+  include/backsight/version.hpp
+
+  include/backsight/core/any_record.hpp
+  include/backsight/core/bytes.hpp
+  include/backsight/core/cursor.hpp
+  include/backsight/core/error.hpp
+  include/backsight/core/field.hpp
+  include/backsight/core/format.hpp
+  include/backsight/core/grammar.hpp
+  include/backsight/core/inplace_vector.hpp
+  include/backsight/core/record.hpp
+  include/backsight/core/record_range.hpp
+  include/backsight/core/record_span.hpp
+  include/backsight/core/schema.hpp
+)

@@ -10,9 +10,14 @@ set(BACKSIGHT_HEADERS
   include/backsight/core/field.hpp
   include/backsight/core/format.hpp
   include/backsight/core/grammar.hpp
+  include/backsight/core/hex_dump.hpp
   include/backsight/core/inplace_vector.hpp
+  include/backsight/core/print.hpp
   include/backsight/core/record.hpp
   include/backsight/core/record_range.hpp
   include/backsight/core/record_span.hpp
   include/backsight/core/schema.hpp
+  include/backsight/core/text.hpp
+
+  include/backsight/io/mapped_file.hpp
 )

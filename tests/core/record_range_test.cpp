@@ -168,6 +168,6 @@ TEST_CASE("runs of common records are found whole, whatever their length") {
 TEST_CASE("get_if gives the record when it is of that kind") {
   const auto first = *range(good).begin();
   REQUIRE(get_if<note>(first));
-  CHECK(get_if<note>(first)->payload().size() == 2);
+  CHECK(get_if<note>(first).payload().size() == 2);
   CHECK_FALSE(get_if<tick>(first));
 }

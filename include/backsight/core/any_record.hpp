@@ -4,7 +4,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
+#include <type_traits>
 #include <utility>
 
 #include <backsight/core/format.hpp>
@@ -58,10 +58,10 @@ class any_record {
   std::uint32_t kind_ = detail::no_kind;
 };
 
-/// The record as one of schema S, or nothing when it is of another kind.
+/// The record as one of schema S, or an empty view, which converts to false, when it is of another kind.
 template <schema S, record_format F>
-[[nodiscard]] constexpr std::optional<record<S, F::byte_order>> get_if(const any_record<F>& item) noexcept {
-  if (!item.template is<S>()) return std::nullopt;
+[[nodiscard]] constexpr record<S, F::byte_order> get_if(const any_record<F>& item) noexcept {
+  if (!item.template is<S>()) return {};
   return item.template as<S>();
 }
 
@@ -75,7 +75,7 @@ consteval bool handles_every_kind(std::index_sequence<Is...>) {
 }  // namespace detail
 
 /// Calls `visitor` with the record as record<Schema, order>. It must accept every kind of the format, and return the same
-/// type for each. Compiles to a switch; no indirect call.
+/// type for each: void or a default-constructible one. Compiles to a switch; no indirect call.
 template <record_format F, class Visitor>
 constexpr decltype(auto) visit(const any_record<F>& item, Visitor&& visitor) {
   using kinds = std::make_index_sequence<F::records::size>;
@@ -88,11 +88,9 @@ constexpr decltype(auto) visit(const any_record<F>& item, Visitor&& visitor) {
       if constexpr (std::is_void_v<returned>) {
         (void)((item.kind() == Is && (visitor(item.template as<typename F::records::template at<Is>>()), true)) || ...);
       } else {
-        std::optional<returned> value;
-        (void)((item.kind() == Is && (value.emplace(visitor(item.template as<typename F::records::template at<Is>>())), true)) ||
-               ...);
-        BACKSIGHT_ASSERT(value.has_value());
-        return *std::move(value);
+        returned value{};
+        (void)((item.kind() == Is && (value = visitor(item.template as<typename F::records::template at<Is>>()), true)) || ...);
+        return value;
       }
     }(kinds{});
   }

@@ -142,6 +142,9 @@ class record : private std::conditional_t<has_payload<S>, detail::payload_size_s
     requires has_payload<S>
       : slot{payload_size}, data_(data) {}
 
+  /// It views bytes: false for a default-constructed one.
+  [[nodiscard]] constexpr explicit operator bool() const noexcept { return data_ != nullptr; }
+
   /// The value of a member.
   template <class F>
   [[nodiscard]] constexpr typename F::value_type operator[](F) const noexcept {

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+
+#include <backsight/core/bytes.hpp>
+#include <backsight/core/error.hpp>
+#include <backsight/core/grammar.hpp>
+#include <backsight/core/record.hpp>
+
+namespace backsight {
+
+/// The answer of a format to "what begins here": the index of the kind in its record_list, or an error.
+struct kind_result {
+  std::uint32_t kind = 0;
+  errc code = errc::ok;
+
+  constexpr kind_result() = default;
+  constexpr kind_result(std::size_t index) noexcept : kind(static_cast<std::uint32_t>(index)) {}
+  constexpr kind_result(errc error) noexcept : code(error) {}
+};
+
+/// The answer of a format to "how many payload bytes follow the members of this record".
+struct payload_result {
+  std::size_t size = 0;
+  errc code = errc::ok;
+
+  constexpr payload_result() = default;
+  constexpr payload_result(std::size_t bytes) noexcept : size(bytes) {}
+  constexpr payload_result(errc error) noexcept : code(error) {}
+};
+
+/// The kind of record that makes up most of a stream, told by a mask over its first word (of `Word`'s size, read in the
+/// format's byte order): a record begins here when (word & mask) == value. Ranges test it first, and runs of it are found
+/// many records at a time. It has no payload, may follow itself, is valid whenever the test holds, and leaves the
+/// context as it is.
+template <schema S, std::unsigned_integral Word>
+struct common_record {
+  using schema_type = S;
+  using word_type = Word;
+  static_assert(sizeof(Word) <= size_of<S>, "backsight: the word of a common record lies inside the record");
+  static_assert(!has_payload<S>, "backsight: a common record has no payload");
+  Word mask = 0;
+  Word value = 0;
+};
+
+/// For a format whose lengths and kinds need nothing but the record's own bytes.
+struct no_context {
+  [[nodiscard]] friend constexpr bool operator==(const no_context&, const no_context&) = default;
+};
+
+/// A format: how to tell record kinds apart, how long each is, and what may follow what. A type with
+///   `using records = record_list<A, B, ...>;`        the kinds;
+///   `static constexpr order byte_order`;
+///   `static constexpr std::size_t head_bytes`        bytes that kind_of looks at;
+///   `using context = ...;`                           what lengths depend on beside the bytes, or no_context;
+///   `static constexpr kind_result kind_of(const std::byte*, const context&)`;
+/// and, where the format needs it,
+///   `static constexpr payload_result payload_size(record<S, byte_order>, const context&)`  for each S with a payload;
+///   `static constexpr errc check(record<S, byte_order>, const context&)`  for each S whose values can be wrong;
+///   `static constexpr void advance(context&, record<S, byte_order>)`  for each S that changes the context;
+///   `static constexpr grammar<records> transitions`  what may follow what;
+///   `using terminator = S;`                          a record behind which the range ends, whatever bytes follow;
+///   `static constexpr common_record<S, Word> common` the most frequent kind;
+///   `static constexpr std::size_t resync(byte_view, std::size_t from, context&)`  the first offset at or after `from`
+///       where reading can safely start again, or the size of the view.
+/// None of them throws; all offsets and sizes are checked by the range before use.
+template <class F>
+concept record_format = requires(const std::byte* at, const typename F::context& context) {
+  requires(F::records::size > 0);
+  { F::byte_order } -> std::convertible_to<order>;
+  { F::head_bytes } -> std::convertible_to<std::size_t>;
+  { F::kind_of(at, context) } -> std::same_as<kind_result>;
+};
+
+namespace detail {
+
+/// No record: the end, or an error.
+inline constexpr std::uint32_t no_kind = 0xffffffff;
+
+/// One decoded step; small enough to be returned in registers, so that the range stays there too.
+struct step {
+  std::size_t size = 0;
+  std::uint32_t kind = no_kind;
+  errc code = errc::ok;
+};
+
+template <record_format F>
+inline constexpr auto transitions_of = [] {
+  if constexpr (requires { F::transitions; }) return F::transitions;
+  else return grammar<typename F::records>::any();
+}();
+
+template <record_format F>
+inline constexpr std::uint32_t terminator_of = [] {
+  if constexpr (requires { typename F::terminator; }) {
+    static_assert(F::records::template count<typename F::terminator> == 1, "backsight: the terminator is not in the list");
+    return static_cast<std::uint32_t>(F::records::template index_of<typename F::terminator>);
+  } else {
+    return no_kind;
+  }
+}();
+
+template <class F, class S>
+concept advances_on = requires(typename F::context& context, const record<S, F::byte_order>& item) { F::advance(context, item); };
+
+template <class F, class... Schemas>
+consteval bool has_advance_for(type_list<Schemas...>) {
+  return (advances_on<F, Schemas> || ...);
+}
+/// Some record of F changes the context.
+template <record_format F>
+inline constexpr bool has_advance = has_advance_for<F>(typename F::records{});
+
+template <class F>
+concept has_common = requires { typename decltype(F::common)::schema_type; };
+
+template <record_format F>
+struct common_of {
+  using schema_type = typename decltype(F::common)::schema_type;
+  using word_type = typename decltype(F::common)::word_type;
+  static constexpr std::uint32_t kind = F::records::template index_of<schema_type>;
+  static constexpr std::size_t size = size_of<schema_type>;
+  static_assert(F::records::template count<schema_type> == 1, "backsight: the common record is not in the list");
+  static_assert(transitions_of<F>.may_follow(kind, kind), "backsight: a common record may follow itself");
+
+  /// The test word, zero when a common record begins at `at`.
+  [[nodiscard]] static constexpr word_type difference(const std::byte* at) noexcept {
+    return (load<word_type, F::byte_order>(at) ^ F::common.value) & F::common.mask;
+  }
+};
+
+template <record_format F, class S>
+[[nodiscard]] constexpr step decode_as(const std::byte* at, std::size_t available, const typename F::context& context,
+                                       std::uint32_t kind) noexcept {
+  using view = record<S, F::byte_order>;
+  if (available < size_of<S>) return {0, no_kind, errc::truncated};
+  const view members(at);
+  if constexpr (requires { F::check(members, context); }) {
+    if (const errc code = F::check(members, context); code != errc::ok) return {0, no_kind, code};
+  }
+  if constexpr (has_payload<S>) {
+    const payload_result payload = F::payload_size(members, context);
+    if (payload.code != errc::ok) return {0, no_kind, payload.code};
+    if (payload.size > available - size_of<S>) return {0, no_kind, errc::truncated};
+    return {size_of<S> + payload.size, kind, errc::ok};
+  } else {
+    return {size_of<S>, kind, errc::ok};
+  }
+}
+
+/// Decodes what begins at `at`. Reads at most `available` bytes.
+template <record_format F>
+[[nodiscard]] constexpr step decode(const std::byte* at, std::size_t available, const typename F::context& context) noexcept {
+  if (available < F::head_bytes) return {0, no_kind, errc::truncated};
+  const kind_result found = F::kind_of(at, context);
+  if (found.code != errc::ok) return {0, no_kind, found.code};
+  step result{0, no_kind, errc::unknown_record};
+  [&]<std::size_t... Is>(std::index_sequence<Is...>) {
+    (void)((found.kind == Is &&
+            (result = decode_as<F, typename F::records::template at<Is>>(at, available, context, found.kind), true)) ||
+           ...);
+  }(std::make_index_sequence<F::records::size>{});
+  return result;
+}
+
+}  // namespace detail
+
+}  // namespace backsight

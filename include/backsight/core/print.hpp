@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <bit>
+#include <charconv>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include <backsight/core/any_record.hpp>
+#include <backsight/core/text.hpp>
+
+namespace backsight {
+
+/// How print calls a record of schema S: its `name`, or "record" where it declares none.
+template <schema S>
+[[nodiscard]] constexpr const char* name_of_schema() noexcept {
+  if constexpr (requires { { S::name } -> std::convertible_to<const char*>; }) return S::name;
+  else return "record";
+}
+
+namespace detail {
+
+/// The shortest decimal form that reads back the same; in a constant expression, where there is none, the bits.
+template <class Out, std::floating_point T>
+constexpr Out print_floating(Out out, T value) {
+  if (std::is_constant_evaluated()) {
+    return text::hexadecimal(text::literal(out, "0x"), std::bit_cast<unsigned_of_size<sizeof(T)>>(value), sizeof(T) * 2);
+  }
+  char characters[32];
+  const auto written = std::to_chars(characters, characters + sizeof characters, value);
+  for (const char* c = characters; c != written.ptr; ++c) *out++ = *c;
+  return out;
+}
+
+}  // namespace detail
+
+/// Writes one value as text. An enumeration that has a `constexpr const char* enumerator_name(E)` found by argument-dependent
+/// look-up prints that name, or its number where the function gives null.
+template <class Out, class T>
+constexpr Out print_value(Out out, const T& value) {
+  if constexpr (std::is_same_v<T, bool>) {
+    *out++ = value ? '1' : '0';
+    return out;
+  } else if constexpr (std::is_enum_v<T>) {
+    if constexpr (requires { enumerator_name(value); }) {
+      if (const char* name = enumerator_name(value)) return text::literal(out, name);
+    }
+    return text::decimal(out, static_cast<std::underlying_type_t<T>>(value));
+  } else if constexpr (std::is_floating_point_v<T>) {
+    return detail::print_floating(out, value);
+  } else if constexpr (detail::byte_array_size<T> != 0) {
+    return text::hex_bytes(out, value);
+  } else {
+    return text::decimal(out, value);
+  }
+}
+
+/// Writes a record on one line, without its end: `name member=value ...`, and `payload="..."` where it has one.
+/// Padding is left out.
+template <class Out, schema S, order O>
+constexpr Out print(Out out, const record<S, O>& item) {
+  out = text::literal(out, name_of_schema<S>());
+  for_each_member<S>([&]<class M>(M, auto index) {
+    if constexpr (!M::is_padding) {
+      *out++ = ' ';
+      out = text::literal(out, M::name());
+      *out++ = '=';
+      out = print_value(out, item.template member_at<index>());
+    }
+  });
+  if constexpr (has_payload<S>) out = text::quoted(text::literal(out, " payload="), item.payload());
+  return out;
+}
+
+/// Writes the names of the members, separated by `separator`: the head of a CSV table of this record.
+template <schema S, class Out>
+constexpr Out csv_header(Out out, char separator = ',') {
+  bool first = true;
+  for_each_member<S>([&]<class M>(M, auto) {
+    if constexpr (!M::is_padding) {
+      if (!first) *out++ = separator;
+      first = false;
+      out = text::literal(out, M::name());
+    }
+  });
+  if constexpr (has_payload<S>) {
+    if (!first) *out++ = separator;
+    out = text::literal(out, "payload");
+  }
+  return out;
+}
+
+/// Writes the values of the members, separated by `separator`, in the order of csv_header; a payload as hexadecimal digits.
+template <class Out, schema S, order O>
+constexpr Out csv_line(Out out, const record<S, O>& item, char separator = ',') {
+  bool first = true;
+  for_each_member<S>([&]<class M>(M, auto index) {
+    if constexpr (!M::is_padding) {
+      if (!first) *out++ = separator;
+      first = false;
+      out = print_value(out, item.template member_at<index>());
+    }
+  });
+  if constexpr (has_payload<S>) {
+    if (!first) *out++ = separator;
+    out = text::hex_bytes(out, item.payload());
+  }
+  return out;
+}
+
+/// Writes a record as one JSON object, `{"record":"name","offset":N,"member":value,...}`: integers as numbers, the rest as
+/// strings, a payload with its bytes as characters 0 to 255.
+template <class Out, schema S, order O>
+constexpr Out json_line(Out out, const record<S, O>& item, std::uint64_t offset) {
+  out = text::literal(text::literal(text::literal(out, "{\"record\":\""), name_of_schema<S>()), "\",\"offset\":");
+  out = text::decimal(out, offset);
+  for_each_member<S>([&]<class M>(M, auto index) {
+    if constexpr (!M::is_padding) {
+      using value = typename M::value_type;
+      constexpr bool number = std::is_integral_v<value>;
+      out = text::literal(text::literal(text::literal(out, ",\""), M::name()), number ? "\":" : "\":\"");
+      out = print_value(out, item.template member_at<index>());
+      if constexpr (!number) *out++ = '"';
+    }
+  });
+  if constexpr (has_payload<S>) out = text::quoted(text::literal(out, ",\"payload\":"), item.payload());
+  *out++ = '}';
+  return out;
+}
+
+namespace detail {
+
+/// The columns of a table that holds records of several kinds: every member name of any of them, once.
+template <record_format F>
+struct format_columns {
+  static constexpr std::size_t capacity = []<class... Ss>(type_list<Ss...>) {
+    return (std::size_t{0} + ... + layout_of<Ss>::member_count);
+  }(typename F::records{});
+  std::array<const char*, capacity> names{};
+  std::size_t count = 0;
+  bool payload = false;
+
+  [[nodiscard]] constexpr std::size_t find(const char* name) const noexcept {
+    std::size_t i = 0;
+    while (i < count && !same_text(names[i], name)) ++i;
+    return i;
+  }
+};
+
+template <record_format F>
+inline constexpr format_columns<F> columns_of = [] {
+  format_columns<F> columns;
+  const auto add = [&]<class S>(type_list<S>) {
+    columns.payload = columns.payload || has_payload<S>;
+    for_each_member<S>([&]<class M>(M, auto) {
+      if (!M::is_padding && columns.find(M::name()) == columns.count) columns.names[columns.count++] = M::name();
+    });
+  };
+  [&]<class... Ss>(type_list<Ss...>) { (add(type_list<Ss>{}), ...); }(typename F::records{});
+  return columns;
+}();
+
+}  // namespace detail
+
+/// Writes the head of one CSV table for all records of a format: offset, record, the names of all members, payload.
+template <record_format F, class Out>
+constexpr Out csv_header_of_format(Out out, char separator = ',') {
+  out = text::literal(text::literal(out, "offset"), (separator == ',' ? ",record" : "\trecord"));
+  constexpr auto& columns = detail::columns_of<F>;
+  for (std::size_t i = 0; i < columns.count; ++i) {
+    *out++ = separator;
+    out = text::literal(out, columns.names[i]);
+  }
+  if (columns.payload) {
+    *out++ = separator;
+    out = text::literal(out, "payload");
+  }
+  return out;
+}
+
+/// Writes a record as a line of the table of csv_header_of_format; columns that its kind lacks stay empty.
+template <class Out, record_format F>
+constexpr Out csv_line(Out out, const any_record<F>& item, char separator = ',') {
+  constexpr auto& columns = detail::columns_of<F>;
+  out = text::decimal(out, item.offset());
+  *out++ = separator;
+  visit(item, [&]<schema S, order O>(const record<S, O>& typed) {
+    out = text::literal(out, name_of_schema<S>());
+    for (std::size_t column = 0; column < columns.count; ++column) {
+      *out++ = separator;
+      for_each_member<S>([&]<class M>(M, auto index) {
+        if constexpr (!M::is_padding) {
+          constexpr std::size_t own = columns.find(M::name());
+          if (own == column) out = print_value(out, typed.template member_at<index>());
+        }
+      });
+    }
+    if constexpr (columns.payload) {
+      *out++ = separator;
+      if constexpr (has_payload<S>) out = text::hex_bytes(out, typed.payload());
+    }
+  });
+  return out;
+}
+
+/// print of a record whose kind is known at run time.
+template <class Out, record_format F>
+constexpr Out print(Out out, const any_record<F>& item) {
+  visit(item, [&](const auto& typed) { out = print(out, typed); });
+  return out;
+}
+
+/// json_line of a record whose kind is known at run time.
+template <class Out, record_format F>
+constexpr Out json_line(Out out, const any_record<F>& item) {
+  visit(item, [&](const auto& typed) { out = json_line(out, typed, item.offset()); });
+  return out;
+}
+
+}  // namespace backsight

@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <vector>
 
 #include <backsight/cfi/general_rule.hpp>
@@ -169,7 +170,7 @@ class table_encoder {
         if (images_.size() * 2 > slots_.size()) grow();
         return static_cast<std::uint32_t>(images_.size() - 1);
       }
-      if (images_[slots_[at] - 1] == image) return slots_[at] - 1;
+      if (std::memcmp(images_[slots_[at] - 1].data(), image.data(), rule_bytes) == 0) return slots_[at] - 1;
     }
   }
   void grow() {
@@ -230,6 +231,9 @@ result<std::vector<std::byte>> table_encoder<Arch>::encode(byte_view build_id) {
   std::uint32_t run_count = 0, page_count = 0;
   const auto append = [](std::vector<std::byte>& to, const auto& bytes) { to.insert(to.end(), bytes.begin(), bytes.end()); };
 
+  // Outside of the loop over buckets: clearing them there takes as long as all the rest.
+  std::array<std::byte, 256> keys{};
+  std::array<std::uint32_t, 256> ids{};
   constexpr std::uint64_t longest_hole = 64;  // Pages without a row that are worth storing to keep a run whole.
   for (std::size_t i = 0; i < rows;) {
     const std::uint64_t run_begin = starts_[i] / page_bytes * page_bytes;
@@ -241,11 +245,9 @@ result<std::vector<std::byte>> table_encoder<Arch>::encode(byte_view build_id) {
       const auto block = static_cast<std::uint32_t>(blocks.size());
       for (std::size_t bucket = 0; bucket < buckets_per_page; ++bucket) {
         const std::uint64_t begin = page_begin + bucket * bucket_bytes;
-        std::array<std::uint8_t, 256> keys{};
-        std::array<std::uint32_t, 256> ids{};
         std::size_t count = 0;
         while (i < rows && starts_[i] - begin < bucket_bytes) {
-          keys[count] = static_cast<std::uint8_t>((starts_[i] - begin) >> granule_bits);
+          keys[count] = static_cast<std::byte>((starts_[i] - begin) >> granule_bits);
           if (rules_of_[i] == no_rule) {
             const bool both = aligned_gap(i) && rules_of_[i + 1] == most_used;
             ids[count] = both ? 0x10000U + id_aligned_gap : 0x10000U + id_gap;
@@ -258,7 +260,7 @@ result<std::vector<std::byte>> table_encoder<Arch>::encode(byte_view build_id) {
         }
         if (count > 255) return {errc::capacity, 0};
         counts[bucket] = static_cast<std::byte>(count);
-        for (std::size_t k = 0; k < count; ++k) blocks.push_back(static_cast<std::byte>(keys[k]));
+        blocks.insert(blocks.end(), keys.begin(), keys.begin() + static_cast<std::ptrdiff_t>(count));
         for (std::size_t k = 0; k < count; ++k) {
           if (ids[k] < id_aligned_gap || ids[k] >= 0x10000U) {
             blocks.push_back(static_cast<std::byte>(ids[k] & 0xffU));

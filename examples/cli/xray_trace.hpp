@@ -44,8 +44,9 @@ class xray_names {
 /// An opened log and what the user asked of it.
 class xray_trace {
  public:
-  /// Opens the log; reports an error and gives false when it cannot.
-  [[nodiscard]] bool open(const std::string& path);
+  /// Opens the log; reports an error and gives false when it cannot. With `any_version` a log of an unknown version is read
+  /// by the layouts of the nearest known one, and the version noted as a fault: llvm-xray's fdr-dump looks at no version.
+  [[nodiscard]] bool open(const std::string& path, bool any_version = false);
   [[nodiscard]] const backsight::xray::log& log() const { return log_; }
   [[nodiscard]] const std::string& path() const { return path_; }
 
@@ -81,6 +82,7 @@ class xray_trace {
  private:
   std::string path_;
   backsight::io::mapped_file file_;
+  std::vector<std::byte> patched_;
   backsight::xray::log log_;
   std::map<std::uint64_t, backsight::fault> faults_;
 };

@@ -66,7 +66,11 @@ class xray_trace {
   /// Calls `f(event)` for each event of a thread in its order, for FDR logs; for basic-mode logs for each of the log.
   template <class F>
   void for_each_event(const thread& of, F&& f) {
-    const auto note = [this](const backsight::fault& fault) { add_fault(fault); };
+    for_each_event(of, f, [this](const backsight::fault& fault) { add_fault(fault); });
+  }
+  /// The same with the caller's own `note(fault)`; may be called by several threads at once.
+  template <class F, class Note>
+  void for_each_event(const thread& of, F&& f, Note&& note) const {
     backsight::with_order(log_.byte_order(), [&](auto byte_order) {
       if (log_.type() == backsight::xray::log_type::basic) {
         backsight::xray::for_each_basic_event<byte_order()>(log_, f, note);

@@ -61,7 +61,7 @@ class llvm_account {
 /// The times of a thread's events never go back. Within a run of function records they cannot, so that only the sum of the
 /// deltas is needed there, which vectorises.
 template <order O>
-bool is_in_order(const xray::log& log, const xray_trace::thread& thread) {
+bool is_in_order(const xray::log& log, const xray_trace::traced_thread& thread) {
   xray::fdr_state state{.version = log.version()};
   xray::event event;
   std::uint64_t last = 0;
@@ -92,7 +92,7 @@ bool is_in_order(const xray::log& log, const xray_trace::thread& thread) {
 /// Calls `f(event)` for each event of a thread sorted by time. Most threads are in order; only those that are not are
 /// gathered and sorted.
 template <class F>
-void for_each_sorted(xray_trace& trace, const xray_trace::thread& thread, F&& f) {
+void for_each_sorted(xray_trace& trace, const xray_trace::traced_thread& thread, F&& f) {
   const bool sorted = trace.log().type() == xray::log_type::fdr &&
                       with_order(trace.log().byte_order(), [&](auto byte_order) { return is_in_order<byte_order()>(trace.log(), thread); });
   if (sorted) return trace.for_each_event(thread, f);
@@ -213,7 +213,7 @@ struct part {
   }
 };
 
-void take_thread(const xray_trace& trace, const xray_trace::thread& thread, part& to) {
+void take_thread(const xray_trace& trace, const xray_trace::traced_thread& thread, part& to) {
   std::map<std::pair<std::int32_t, std::int32_t>, analysis::call_stack> stacks;
   analysis::call_stack* stack = nullptr;
   std::pair<std::int32_t, std::int32_t> of{};

@@ -3,6 +3,12 @@
 set(BACKSIGHT_HEADERS
   include/backsight/version.hpp
 
+  include/backsight/analysis/call_stack.hpp
+  include/backsight/analysis/call_tree.hpp
+  include/backsight/analysis/distribution.hpp
+  include/backsight/analysis/function_table.hpp
+  include/backsight/analysis/parallel.hpp
+
   include/backsight/core/any_record.hpp
   include/backsight/core/bytes.hpp
   include/backsight/core/cursor.hpp
@@ -23,6 +29,11 @@ set(BACKSIGHT_HEADERS
   include/backsight/elf/schema.hpp
   include/backsight/elf/sections.hpp
   include/backsight/elf/symbols.hpp
+
+  include/backsight/emit/chrome_json.hpp
+  include/backsight/emit/dot.hpp
+  include/backsight/emit/folded.hpp
+  include/backsight/emit/perfetto.hpp
 
   include/backsight/io/mapped_file.hpp
 

@@ -138,6 +138,16 @@ class printer {
   }
   /// Nothing more is to be printed.
   [[nodiscard]] bool done() const { return asked_.limit && count_ >= *asked_.limit; }
+  /// llvm-xray reads a BufferExtents at the end of a log when only its padding is cut off.
+  template <order O>
+  void cut_extents(byte_view all, std::uint64_t offset) {
+    std::array<std::byte, xray::metadata_head::size> padded{};
+    const byte_view rest = all.subspan(static_cast<std::size_t>(offset));
+    const bool is_extents = !rest.empty() && rest[0] == xray::fdr_format<O>::head_of(xray::metadata_kind::buffer_extents);
+    if (asked_.as != "llvm-xray" || !is_extents || rest.size() < 9 || rest.size() >= padded.size()) return;
+    std::ranges::copy(rest, padded.begin());
+    llvm_(record<xray::buffer_extents_record, O>(padded.data()));
+  }
   /// Bytes that belong to no record, in the hex dump.
   void rest(byte_view bytes, std::uint64_t offset, const char* label) {
     if (!asked_.hex || bytes.empty() || done() || offset < asked_.begin.value_or(0) || offset >= asked_.end.value_or(~std::uint64_t{0})) return;
@@ -193,6 +203,7 @@ void dump_blocks(xray_trace& trace, printer& print) {
   }
   if (const trace_error error = block.error()) {
     trace.add_fault({error.code, error.offset, log.bytes().size() - error.offset});
+    print.cut_extents<O>(log.bytes(), error.offset);
     print.rest(log.bytes().subspan(static_cast<std::size_t>(error.offset)), error.offset, "(not decoded)");
   }
 }
@@ -211,7 +222,7 @@ void dump_basic(xray_trace& trace, printer& print) {
 
 int xray_dump(const arguments& asked) {
   xray_trace trace;
-  if (!trace.open(asked.path())) return bad_input;
+  if (!trace.open(asked.path(), asked.as == "llvm-xray")) return bad_input;
   const auto& log = trace.log();
   const bool basic = log.type() == xray::log_type::basic;
   if (basic && asked.as == "llvm-xray") return report_error(asked.path(), "llvm-xray's fdr-dump reads only FDR logs");

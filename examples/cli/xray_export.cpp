@@ -60,6 +60,8 @@ void emit_nested(xray_trace& trace, xray_names& names, Emitter& emitter) {
 /// `llvm-xray convert -f yaml`: all records sorted by time. Two of its fields leak from one record to the next within a
 /// thread, which is copied: the function id of an event is that of the record before it, and the type of a typed event
 /// stays on all later records (FDRTraceExpander.cpp).
+/// The flags and cpus in it differ from ours where llvm-xray reads other bits than the recorder wrote: the flags of big-endian
+/// logs, and the cpu of custom events before version 4.
 int export_llvm_yaml(xray_trace& trace, xray_names& names, const arguments& asked) {
   struct line {
     xray::event event;
@@ -79,11 +81,26 @@ int export_llvm_yaml(xray_trace& trace, xray_names& names, const arguments& aske
   }
   std::stable_sort(lines.begin(), lines.end(), [](const line& a, const line& b) { return a.event.time < b.event.time; });
 
+  bool constant = log.constant_tsc(), nonstop = log.nonstop_tsc();
+  if (log.type() == xray::log_type::basic && log.byte_order() == order::big) {
+    const auto flags = load<std::uint32_t, order::big>(log.bytes().data() + 4);
+    constant = (flags & 1U) != 0;
+    nonstop = (flags & 2U) != 0;
+  }
+  const bool cpu_in_padding = log.type() == xray::log_type::fdr && log.version() < 4;
+  const auto cpu_of = [&](const xray::event& event) -> unsigned {
+    if (!cpu_in_padding || event.mark != xray::mark_kind::custom) return event.cpu;
+    return with_order(log.byte_order(), [&](auto byte_order) -> unsigned {
+      const record<xray::custom_event_record_v4, byte_order()> as_v4(log.bytes().data() + event.offset, 0);
+      return as_v4[xray::custom_event_record_v4::cpu_id];
+    });
+  };
+
   output out(asked.output);
   out.print("---\nheader:\n  version:         %u\n  type:            %u\n  constant-tsc:    %s\n  nonstop-tsc:     %s\n  cycle-frequency: %" PRIu64
             "\nrecords:\n",
-            unsigned{log.version()}, static_cast<unsigned>(log.type()), log.constant_tsc() ? "true" : "false",
-            log.nonstop_tsc() ? "true" : "false", log.ticks_per_second());
+            unsigned{log.version()}, static_cast<unsigned>(log.type()), constant ? "true" : "false",
+            nonstop ? "true" : "false", log.ticks_per_second());
   for (const line& at : lines) {
     const auto& event = at.event;
     out.print("  - { type: %u, func-id: %" PRId32 ", function: ", unsigned{at.type}, static_cast<std::int32_t>(at.function));
@@ -93,7 +110,7 @@ int export_llvm_yaml(xray_trace& trace, xray_names& names, const arguments& aske
       for (std::size_t i = 0; i < event.arguments.size(); ++i) out.print("%s%" PRIu64, i == 0 ? "" : ", ", event.arguments[i]);
       out.write(" ]");
     }
-    out.print(", cpu: %u", unsigned{event.cpu});
+    out.print(", cpu: %u", cpu_of(event));
     if (event.thread != 0) out.print(", thread: %" PRIu32, static_cast<std::uint32_t>(event.thread));
     if (event.process != 0) out.print(", process: %" PRIu32, static_cast<std::uint32_t>(event.process));
     const char* kind = event.with_arguments ? "function-enter-arg" : "function-enter";

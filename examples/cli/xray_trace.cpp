@@ -10,6 +10,19 @@ namespace cli {
 
 using namespace backsight;
 
+namespace {
+
+/// Closing angle brackets side by side, as LLVM's demangler and C++ since 2011 write them; libstdc++'s leaves a blank.
+std::string close_brackets(std::string name) {
+  for (std::size_t at = 0; (at = name.find("> >", at)) != name.npos;) {
+    if (name.compare(at < 8 ? 0 : at - 8, 8, "operator") == 0) ++at;
+    else name.erase(at + 1, 1);
+  }
+  return name;
+}
+
+}  // namespace
+
 bool xray_names::open(const std::string& path) {
   if (path.empty()) return true;
   auto mapped = io::mapped_file::open(path.c_str());
@@ -32,8 +45,8 @@ const xray_names::entry& xray_names::operator[](std::uint64_t function) {
   if (!address) {
     found.function = "#" + std::to_string(function);
   } else if (const auto symbol = symbols_.find(*address)) {
-    found.function = demangle(std::string(symbol->found.name));
-    if (!symbol->file.empty()) found.source = std::string(symbol->file) + ":0:0";
+    found.function = close_brackets(demangle(std::string(symbol->found.name)));
+    found.source = (symbol->file.empty() ? "<invalid>" : std::string(symbol->file)) + ":0:0";
   } else {
     char text[24];
     std::snprintf(text, sizeof text, "@(%" PRIx64 ")", *address);
@@ -42,12 +55,20 @@ const xray_names::entry& xray_names::operator[](std::uint64_t function) {
   return found;
 }
 
-bool xray_trace::open(const std::string& path) {
+bool xray_trace::open(const std::string& path, bool any_version) {
   path_ = path;
   auto mapped = io::mapped_file::open(path.c_str());
   if (!mapped) return report_error(path, std::strerror(errno)), false;
   file_ = std::move(mapped).value();
-  const auto opened = xray::open(file_.bytes());
+  auto opened = xray::open(file_.bytes());
+  if (opened.error().code == errc::unsupported_version && any_version) {
+    add_fault({opened.error().code, opened.error().offset, 0});
+    patched_.assign(file_.bytes().begin(), file_.bytes().end());
+    using header = xray::file_header;
+    const mutable_record<header, order::little> head(patched_.data());
+    head.set(header::version, head.view()[header::version] > 5 ? 5 : 2);
+    opened = xray::open(patched_);
+  }
   if (!opened) return report_error(path, opened.error()), false;
   log_ = *opened;
   return true;
@@ -58,9 +79,9 @@ int xray_trace::report_faults() const {
   return faults_.empty() ? success : bad_input;
 }
 
-std::vector<xray_trace::thread> xray_trace::threads(bool merge_processes) {
-  std::vector<thread> found;
-  if (log_.type() == xray::log_type::basic) return {thread{}};
+std::vector<xray_trace::traced_thread> xray_trace::threads(bool merge_processes) {
+  std::vector<traced_thread> found;
+  if (log_.type() == xray::log_type::basic) return {traced_thread{}};
   auto index = xray::index_blocks(log_);
   if (index.error()) add_fault({index.error().code, index.error().offset, log_.bytes().size() - index.error().offset});
   auto& blocks = index.partial();

@@ -39,6 +39,7 @@ class stack_samples {
     std::uint64_t stack_base = 0;
     std::array<std::uint64_t, 17> registers{};
     std::vector<std::vector<std::uint64_t>> expected;
+    std::vector<std::uint32_t> expected_status;  ///< For each list: 0 outermost, 1 an error, 2 its limit of frames.
     byte_view stack;
   };
 
@@ -120,7 +121,7 @@ class stack_samples {
       for (auto& value : s.registers) value = rec.read<std::uint64_t>();
       for (std::uint32_t list = 0; list < lists && !rec.failed(); ++list) {
         const auto count = rec.read<std::uint32_t>();
-        rec.skip(4);
+        s.expected_status.push_back(rec.read<std::uint32_t>());
         auto& pcs = s.expected.emplace_back();
         for (std::uint32_t k = 0; k < count && !rec.failed(); ++k) pcs.push_back(rec.read<std::uint64_t>());
       }

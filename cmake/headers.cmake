@@ -18,6 +18,13 @@ set(BACKSIGHT_HEADERS
   include/backsight/cfi/arch/riscv64.hpp
   include/backsight/cfi/arch/x86_64.hpp
   include/backsight/cfi/batch.hpp
+  include/backsight/cfi/c_expression.hpp
+  include/backsight/cfi/c_forms.hpp
+  include/backsight/cfi/c_rows.hpp
+  include/backsight/cfi/c_rules.hpp
+  include/backsight/cfi/c_runtime.hpp
+  include/backsight/cfi/c_source.hpp
+  include/backsight/cfi/c_writer.hpp
   include/backsight/cfi/frame.hpp
   include/backsight/cfi/frame_sections.hpp
   include/backsight/cfi/general_rule.hpp
@@ -53,6 +60,7 @@ set(BACKSIGHT_HEADERS
 
   include/backsight/dwarf/constants.hpp
   include/backsight/dwarf/expression.hpp
+  include/backsight/dwarf/operation.hpp
   include/backsight/dwarf/pointer_encoding.hpp
 
   include/backsight/elf/schema.hpp

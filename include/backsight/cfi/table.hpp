@@ -199,6 +199,41 @@ class table_view {
     return find_special(id, at, block, below, key);
   }
 
+  /// The rules, by number; rule_bytes() each.
+  [[nodiscard]] std::size_t rule_count() const noexcept { return rule_count_; }
+  [[nodiscard]] const std::byte* rule(std::size_t number) const noexcept { return rules_ + number * rule_bytes_; }
+
+  /// What a row says when it says that there is no call frame information.
+  static constexpr std::uint32_t no_rule = 0xffffffffU;
+  /// Calls `f(link_address, rule_number)` for every row, ascending; a row is in force up to the next one.
+  template <class F>
+  void for_each_row(F&& f) const {
+    for (std::size_t run = 0; run < run_count_; ++run) {
+      const record<table_run, order::little> r(runs_ + run * size_of<table_run>);
+      std::uint64_t bucket_begin = r[table_run::begin];
+      for (std::uint32_t p = 0; p < r[table_run::page_count]; ++p) {
+        const std::byte* page = pages_ + (r[table_run::first_page] + std::size_t{p}) * size_of<table_page>;
+        const std::byte* block = blocks_ + load<std::uint32_t, order::little>(page);
+        for (std::size_t bucket = 0; bucket < detail::buckets_per_page; ++bucket) {
+          const auto count = std::to_integer<std::size_t>(page[4 + bucket]);
+          for (std::size_t i = 0; i < count; ++i) {
+            const std::uint64_t start = bucket_begin + (std::to_integer<std::uint64_t>(block[i]) << granule_bits_);
+            const auto id = std::to_integer<std::uint8_t>(block[count + i]);
+            const std::byte* rule_at = rules_ + std::size_t{id} * rule_bytes_;
+            if (id >= detail::id_aligned_gap) {
+              rule_at = find_special(id, block + count + i, block, static_cast<std::uint32_t>(i + 1),
+                                     std::to_integer<std::uint8_t>(block[i]));
+            }
+            f(start, rule_at == nullptr ? no_rule : static_cast<std::uint32_t>(static_cast<std::size_t>(rule_at - rules_) / rule_bytes_));
+            if (id == detail::id_aligned_gap) f((start | 15U) + 1, std::uint32_t{entry_rule_});
+          }
+          block += 2 * count;
+          bucket_begin += std::uint64_t{256} << granule_bits_;
+        }
+      }
+    }
+  }
+
   /// Where find will look first, to be fetched ahead.
   [[nodiscard]] const std::byte* page_address(std::uint64_t link_address) const noexcept {
     const record<table_run, order::little> r(runs_);

@@ -106,9 +106,10 @@ void for_each_sorted(xray_trace& trace, const xray_trace::traced_thread& thread,
 void llvm_row(output& out, std::uint64_t function, analysis::distribution& durations, std::uint64_t frequency, const xray_names::entry& name) {
   const double scale = frequency == 0 ? 1.0 : static_cast<double>(frequency);
   const auto seconds = [&](std::uint64_t ticks) { return static_cast<double>(ticks) / scale; };
-  out.print("%" PRIu64 ",%" PRIu64 ",%e,%e,%e,%e,%e,%e,\"%s\",\"%s\"\n", function, durations.count(), seconds(durations.min()),
-            seconds(durations.quantile(1, 2)), seconds(durations.quantile(9, 10)), seconds(durations.quantile(99, 100)),
-            seconds(durations.max()), seconds(durations.sum()), name.source.c_str(), name.function.c_str());
+  const auto all = durations.sum_up();
+  out.print("%" PRIu64 ",%" PRIu64 ",%e,%e,%e,%e,%e,%e,\"%s\",\"%s\"\n", function, all.count, seconds(all.min),
+            seconds(durations.quantile(all, 1, 2)), seconds(durations.quantile(all, 9, 10)), seconds(durations.quantile(all, 99, 100)),
+            seconds(all.max), seconds(all.sum), name.source.c_str(), name.function.c_str());
 }
 
 int llvm_report(xray_trace& trace, xray_names& names, const arguments& asked) {
@@ -127,7 +128,7 @@ int llvm_report(xray_trace& trace, xray_names& names, const arguments& asked) {
   // As llvm-xray: ids are 32-bit signed there, and rows come in the order of ids.
   std::map<std::uint64_t, analysis::distribution*> rows;
   account.durations.for_each([&](std::uint64_t function, analysis::distribution& durations) {
-    if (durations.count() != 0) rows.emplace(function, &durations);
+    if (!durations.empty()) rows.emplace(function, &durations);
   });
   output out("-");
   out.write("funcid,count,min,median,90%ile,99%ile,max,sum,debug,function\n");
@@ -256,7 +257,8 @@ int xray_report(const arguments& asked) {
   std::vector<row> rows;
   all.table.for_each([&](std::uint64_t function, analysis::function_table::row& at) {
     auto& d = at.durations;
-    rows.push_back({function, d.count(), d.min(), d.quantile(1, 2), d.quantile(9, 10), d.quantile(99, 100), d.max(), d.sum(), at.self});
+    const auto sums = d.sum_up();
+    rows.push_back({function, sums.count, sums.min, d.quantile(sums, 1, 2), d.quantile(sums, 9, 10), d.quantile(sums, 99, 100), sums.max, sums.sum, at.self});
   });
   std::ranges::sort(rows, [&](const row& a, const row& b) {
     if (sort_by == &row::function) return a.function < b.function;

@@ -121,7 +121,7 @@ int llvm_report(xray_trace& trace, xray_names& names, const arguments& asked) {
     std::map<std::int32_t, llvm_account::stack> stacks;
     llvm_account::stack& only = stacks[thread.id];
     for_each_sorted(trace, thread, [&](const xray::event& event) {
-      if ((++count & 0xfffffU) == 0) shown.at(event.offset);
+      if ((++count & (events_between_updates - 1)) == 0) shown.add(bytes_between_updates);
       account.take(basic ? stacks[event.thread] : only, event.kind, event.function, event.time);
     });
   }
@@ -214,13 +214,15 @@ struct part {
   }
 };
 
-void take_thread(const xray_trace& trace, const xray_trace::traced_thread& thread, part& to) {
+void take_thread(const xray_trace& trace, const xray_trace::traced_thread& thread, progress& shown, part& to) {
   std::map<std::pair<std::int32_t, std::int32_t>, analysis::call_stack> stacks;
   analysis::call_stack* stack = nullptr;
   std::pair<std::int32_t, std::int32_t> of{};
+  std::uint64_t count = 0;
   trace.for_each_event(
       thread,
       [&](const xray::event& event) {
+        if ((++count & (events_between_updates - 1)) == 0) shown.add(bytes_between_updates);
         if (stack == nullptr || of != std::pair(event.process, event.thread)) stack = &stacks[of = {event.process, event.thread}];
         to.table.take(*stack, event);
       },
@@ -249,7 +251,8 @@ int xray_report(const arguments& asked) {
   if (asked.as == "llvm-xray") return llvm_report(trace, names, asked);
 
   const auto threads = trace.threads();
-  auto parts = analysis::for_each_part<part>(threads.size(), asked.jobs, [&](part& to, std::size_t index) { take_thread(trace, threads[index], to); });
+  progress shown(trace.log().bytes().size());
+  auto parts = analysis::for_each_part<part>(threads.size(), asked.jobs, [&](part& to, std::size_t index) { take_thread(trace, threads[index], shown, to); });
   part& all = parts.front();
   for (std::size_t i = 1; i < parts.size(); ++i) all.merge(parts[i]);
   for (const fault& fault : all.damage) trace.add_fault(fault);

@@ -55,7 +55,7 @@ constexpr void write_general_rule(const row& r, std::uint64_t return_address_col
     put_expression(r.cfa.expression);
   }
   std::size_t kept = 0;
-  for (const register_rule& rule : r.rules) kept += keep(rule.reg) ? 1 : 0;
+  for (const register_rule& rule : r.rules) kept += keep(rule.reg) ? std::size_t{1} : std::size_t{0};
   detail::put_uleb(push, kept);
   for (const register_rule& rule : r.rules) {
     if (!keep(rule.reg)) continue;

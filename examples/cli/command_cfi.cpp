@@ -130,7 +130,7 @@ void count_section(const cfi::section<O>& section, cfi_counts& counts) {
   for (const cfi::entry& e : section.entries()) {
     if (e.is_cie) {
       const auto c = section.parse_cie(e);
-      counts.errors += c ? 0 : 1;
+      if (!c) ++counts.errors;
       if (c) ++counts.cies, count_program(*c, c->instructions, c->end);
       continue;
     }

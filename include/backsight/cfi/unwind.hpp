@@ -309,7 +309,7 @@ class frames {
     }
     void operator++(int) noexcept { ++*this; }
     [[nodiscard]] friend bool operator==(const iterator& a, std::default_sentinel_t) noexcept {
-      return a.owner_->why_ != stop::none;
+      return a.owner_->why() != stop::none;
     }
 
    private:

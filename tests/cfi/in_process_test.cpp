@@ -27,6 +27,8 @@ std::vector<std::uint64_t> of_libgcc() {
         return _URC_NO_REASON;
       },
       &pcs);
+  // libgcc reports the end as a frame with pc 0.
+  if (!pcs.empty() && pcs.back() == 0) pcs.pop_back();
   return pcs;
 }
 

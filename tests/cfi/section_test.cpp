@@ -51,9 +51,9 @@ TEST_CASE("a bad length ends the walk and says where") {
 
 TEST_CASE("a CIE tells its factors, its augmentation and its encodings") {
   test::byte_builder b;
-  const auto body = test::byte_builder{}.u8(1).text("zPLRSB").fill(1).u8(4).u8(0x7c).u8(30).u8(11)
-                        .u8(0x00).u64(0x1234).u8(0x1b).u8(0x1b).view();
-  b.u32(4 + body.size()).u32(0).append(body);
+  test::byte_builder body;
+  body.u8(1).text("zPLRSB").fill(1).u8(4).u8(0x7c).u8(30).u8(11).u8(0x00).u64(0x1234).u8(0x1b).u8(0x1b);
+  b.u32(4 + body.size()).u32(0).append(body.view());
   const auto c = cfi::section<order::little>(b.view(), {}).cie_at(0);
   REQUIRE(c);
   CHECK(c->code_alignment == 4);

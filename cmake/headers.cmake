@@ -21,6 +21,8 @@ set(BACKSIGHT_HEADERS
   include/backsight/cfi/frame.hpp
   include/backsight/cfi/frame_sections.hpp
   include/backsight/cfi/general_rule.hpp
+  include/backsight/cfi/header_table.hpp
+  include/backsight/cfi/in_process.hpp
   include/backsight/cfi/interpreter.hpp
   include/backsight/cfi/lookup.hpp
   include/backsight/cfi/program.hpp

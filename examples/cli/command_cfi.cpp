@@ -34,6 +34,7 @@ namespace cfi = backsight::cfi;
 
 struct cfi_options {
   std::vector<std::string> paths;
+  std::string path;
   std::string section;
   std::string output;
   std::string profile = "callee-saved";
@@ -81,7 +82,7 @@ struct elf_input {
 };
 
 int show_rows(const cfi_options& options) {
-  const std::string& path = options.paths.front();
+  const std::string& path = options.path;
   elf_input input;
   if (const int code = input.open(path); code != success) return code;
   bs::result<cfi::frame_section> found;
@@ -280,7 +281,7 @@ bs::result<cfi::table> make_table(const std::string& path, elf_input& input, cfi
 }
 
 int write_table(const cfi_options& options) {
-  const std::string& path = options.paths.front();
+  const std::string& path = options.path;
   elf_input input;
   if (const int code = input.open(path); code != success) return code;
   const auto profile = options.profile == "all" ? cfi::table_profile::all : cfi::table_profile::callee_saved;
@@ -332,7 +333,7 @@ void print_rule(output& out, const cfi::table_view& table, std::uint64_t address
 }
 
 int look_up(const cfi_options& options) {
-  const std::string& path = options.paths.front();
+  const std::string& path = options.path;
   auto file = bs::io::mapped_file::open(path.c_str());
   if (!file) return report_error(path, std::strerror(errno));
   auto opened = cfi::table_view::open(file->bytes());
@@ -380,7 +381,7 @@ void add_cfi_commands(CLI::App& app, int& code) {
   stats->callback([options, &code] { code = show_stats(*options); });
 
   CLI::App* const rows = cfi_app->add_subcommand("rows", "Print every row");
-  rows->add_option("ELF", options->paths, "a program or library")->required()->expected(1);
+  rows->add_option("ELF", options->path, "a program or library")->required();
   auto* merged = rows->add_flag("--merged", options->merged, "leave out rows that are empty or repeat the one before");
   rows->add_flag("--full", options->full, "every row, as the section has them (the default)")->excludes(merged);
   rows->add_option("--section", options->section, "the section; .eh_frame when there is one, else .debug_frame")
@@ -388,14 +389,14 @@ void add_cfi_commands(CLI::App& app, int& code) {
   rows->callback([options, &code] { code = show_rows(*options); });
 
   CLI::App* const table = cfi_app->add_subcommand("table", "Compile an unwind table");
-  table->add_option("ELF", options->paths, "a program or library")->required()->expected(1);
+  table->add_option("ELF", options->path, "a program or library")->required();
   table->add_option("-o,--output", options->output, "where to write; - is stdout")->required();
   table->add_option("--profile", options->profile, "the registers to keep: callee-saved or all")
       ->check(CLI::IsMember({"callee-saved", "all"}));
   table->callback([options, &code] { code = write_table(*options); });
 
   CLI::App* const lookup = cfi_app->add_subcommand("lookup", "Print the rules in force at link-time addresses");
-  lookup->add_option("FILE", options->paths, "a table, or an ELF file to build one from")->required()->expected(1);
+  lookup->add_option("FILE", options->path, "a table, or an ELF file to build one from")->required();
   lookup->add_option("ADDRESS", options->addresses, "hexadecimal addresses")->required();
   lookup->callback([options, &code] { code = look_up(*options); });
 }

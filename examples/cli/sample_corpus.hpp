@@ -10,6 +10,7 @@
 
 #include <backsight/cfi/address_space.hpp>
 #include <backsight/cfi/arch/x86_64.hpp>
+#include <backsight/cfi/frame.hpp>
 #include <backsight/cfi/frame_sections.hpp>
 #include <backsight/cfi/table_builder.hpp>
 #include <backsight/elf/sections.hpp>

@@ -23,14 +23,15 @@ struct batch_item {
   Memory memory;
   std::span<std::uint64_t> pcs;
   walk_result result;
+  std::size_t user = 0;  ///< The caller's own, to know the item again.
 };
 
-/// Walks many samples at once, `Lanes` of them in turn: a lane computes where its next return address lies, asks for
+/// Walks many samples at once, `Lanes` of them (16 is a good number) in turn: a lane computes where its next return address lies, asks for
 /// that line of memory, and lets the others go on until it is there. Worth it where the samples do not fit the cache.
 /// `next(item)` fills the next item and returns false when there are no more; `done(item)` takes a finished one.
 /// Allocates nothing.
-template <std::size_t Lanes = 16, class Arch, memory_reader Memory, class Cache, class Next, class Done>
-void walk_batch(std::type_identity<batch_item<Arch, Memory>>, Cache&& cache, Next&& next, Done&& done) {
+template <std::size_t Lanes, class Arch, memory_reader Memory, class Cache, class Next, class Done>
+void walk_batch(Cache&& cache, Next&& next, Done&& done) {
   struct lane {
     batch_item<Arch, Memory> item;
     detail::located<Arch> at;

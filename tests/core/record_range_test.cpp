@@ -87,6 +87,19 @@ constexpr std::uint64_t sum_of_ticks(byte_view view) {
 
 }  // namespace
 
+namespace {
+
+/// Members may be called as the optional properties of a schema are.
+struct awkward_names {
+  static constexpr field<"size", std::uint16_t> size{};
+  static constexpr field<"name", std::uint8_t> name{};
+  static constexpr field<"has_payload", std::uint8_t> has_payload{};
+  static constexpr layout fields{size, name, has_payload};
+};
+static_assert(schema<awkward_names> && size_of<awkward_names> == 4 && !has_payload<awkward_names>);
+
+}  // namespace
+
 TEST_CASE("a range gives every record of good data, also in a constant expression") {
   static_assert(sum_of_ticks(good) == 1002000 + 2 + 3 + 132);
   CHECK(sum_of_ticks(good) == 1002000 + 2 + 3 + 132);

@@ -3,6 +3,7 @@
 
 #include <bit>
 #include <charconv>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
@@ -15,7 +16,7 @@ namespace backsight {
 /// How print calls a record of schema S: its `name`, or "record" where it declares none.
 template <schema S>
 [[nodiscard]] constexpr const char* name_of_schema() noexcept {
-  if constexpr (requires { S::name; }) return S::name;
+  if constexpr (requires { { S::name } -> std::convertible_to<const char*>; }) return S::name;
   else return "record";
 }
 

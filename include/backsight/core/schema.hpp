@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <type_traits>
 #include <utility>
@@ -182,7 +183,8 @@ consteval bool names_differ(type_list<Members...>) {
 
 template <class S>
 consteval bool size_as_stated() {
-  if constexpr (requires { S::size; }) {
+  // A member may itself be called size; only a number states the size of the record.
+  if constexpr (requires { { S::size } -> std::convertible_to<std::size_t>; }) {
     static_assert(layout_of<S>::size <= S::size, "backsight: the members overrun the stated size of the record");
     static_assert(layout_of<S>::size >= S::size, "backsight: bytes at the end of the record belong to no member");
     return layout_of<S>::size == S::size;
@@ -212,7 +214,7 @@ inline constexpr std::size_t size_of = detail::layout_of<S>::size;
 /// Bytes of varying length follow the members of S.
 template <schema S>
 inline constexpr bool has_payload = [] {
-  if constexpr (requires { S::has_payload; }) return S::has_payload;
+  if constexpr (requires { { S::has_payload } -> std::convertible_to<bool>; }) return S::has_payload;
   else return false;
 }();
 

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// backsight: shows traces. Each command finds out the format of its input and hands over to that format.
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+
+#include <CLI/CLI.hpp>
+
+#include <backsight/version.hpp>
+
+#include "program.hpp"
+
+namespace {
+
+constexpr std::array formats{&cli::xray_format};
+
+/// The format of the input, or null after saying why there is none.
+const cli::trace_format* format_of(const std::string& path) {
+  std::array<std::byte, 64> head{};
+  std::size_t size = 0;
+  if (!cli::is_directory(path)) {
+    std::FILE* const file = std::fopen(path.c_str(), "rb");
+    if (file == nullptr) {
+      cli::report_error(path, std::strerror(errno));
+      return nullptr;
+    }
+    size = std::fread(head.data(), 1, head.size(), file);
+    std::fclose(file);
+  }
+  for (const cli::trace_format* format : formats) {
+    if (format->detect(path, backsight::byte_view(head.data(), size))) return format;
+  }
+  cli::report_error(path, backsight::trace_error{backsight::errc::bad_magic, 0}, "no known kind of trace begins like this");
+  return nullptr;
+}
+
+using command = int (*cli::trace_format::*)(const cli::arguments&);
+
+/// Runs the command of the input's format.
+int run(command which, const char* name, const cli::arguments& arguments) {
+  const cli::trace_format* const format = format_of(arguments.path());
+  if (format == nullptr) return cli::bad_input;
+  if (format->*which == nullptr) {
+    std::fprintf(stderr, "backsight: %s does not apply to a %s trace\n", name, format->name);
+    return cli::usage;
+  }
+  return (format->*which)(arguments);
+}
+
+/// A command that works on every format that has it.
+CLI::App* add_trace_command(CLI::App& app, command which, const char* name, const char* help, cli::arguments& arguments,
+                            int& code) {
+  CLI::App* const sub = app.add_subcommand(name, help);
+  sub->add_option("TRACE", arguments.paths, "a trace: a file, or a folder for formats that are folders")->required()->expected(1);
+  sub->callback([which, name, &arguments, &code] { code = run(which, name, arguments); });
+  return sub;
+}
+
+void add_format(CLI::App* sub, cli::arguments& arguments, std::vector<std::string> kinds) {
+  sub->add_option("--format", arguments.format, "how to print")->check(CLI::IsMember(std::move(kinds)));
+}
+void add_as(CLI::App* sub, cli::arguments& arguments) {
+  sub->add_option("--as", arguments.as, "print byte for byte what this tool prints: llvm-xray")->check(CLI::IsMember({"llvm-xray"}));
+}
+void add_symbols(CLI::App* sub, cli::arguments& arguments) {
+  sub->add_option("--symbols", arguments.symbols, "the traced program, for the names of functions")->check(CLI::ExistingFile);
+}
+void add_output(CLI::App* sub, cli::arguments& arguments) {
+  sub->add_option("-o,--output", arguments.output, "where to write; - is stdout")->capture_default_str();
+}
+
+void add_commands(CLI::App& app, cli::arguments& arguments, int& code) {
+  using cli::trace_format;
+  auto* info = add_trace_command(app, &trace_format::info, "info", "Show what a trace holds", arguments, code);
+  add_format(info, arguments, {"text", "json"});
+
+  auto* dump = add_trace_command(app, &trace_format::dump, "dump", "Show every record", arguments, code);
+  add_format(dump, arguments, {"text", "csv", "json"});
+  add_as(dump, arguments);
+  dump->add_flag("--hex", arguments.hex, "an annotated hex dump: offset, bytes, member and value");
+  dump->add_option("--limit", arguments.limit, "stop after this many records");
+  dump->add_option("--begin", arguments.begin, "leave out records before this byte offset");
+  dump->add_option("--end", arguments.end, "leave out records from this byte offset on");
+
+  auto* report = add_trace_command(app, &trace_format::report, "report", "Show calls and times of each function", arguments, code);
+  add_format(report, arguments, {"text", "csv", "tsv", "json"});
+  add_as(report, arguments);
+  add_symbols(report, arguments);
+  report->add_option("--sort", arguments.sort, "the column to sort by, largest first: sum, self, count, min, median, 90p, 99p, max, function");
+  report->add_flag("--deduce-calls", arguments.deduce_calls, "close calls whose exit is missing when a caller exits (llvm-xray's -d)");
+  report->add_option("--limit", arguments.limit, "at most this many rows");
+
+  auto* stacks = add_trace_command(app, &trace_format::stacks, "stacks", "Show the call paths that take most time", arguments, code);
+  add_symbols(stacks, arguments);
+  add_format(stacks, arguments, {"text", "csv", "tsv", "json"});
+  stacks->add_option("--limit", arguments.limit, "at most this many paths");
+
+  auto* graph = add_trace_command(app, &trace_format::graph, "graph", "Write the call graph in the DOT language", arguments, code);
+  add_symbols(graph, arguments);
+  add_output(graph, arguments);
+
+  auto* exported = add_trace_command(app, &trace_format::export_to, "export", "Write the trace for another program", arguments, code);
+  exported->add_option("--to", arguments.to, "folded (flame graphs), chrome (trace events as JSON), perfetto or yaml")
+      ->required()
+      ->check(CLI::IsMember({"folded", "chrome", "perfetto", "yaml"}));
+  add_as(exported, arguments);
+  add_symbols(exported, arguments);
+  add_output(exported, arguments);
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  std::signal(SIGPIPE, SIG_IGN);
+  CLI::App app("backsight shows the traces that profilers leave behind", "backsight");
+  app.require_subcommand(1);
+  char version[32];
+  std::snprintf(version, sizeof version, "backsight %d.%d.%d", BACKSIGHT_VERSION_MAJOR, BACKSIGHT_VERSION_MINOR,
+                BACKSIGHT_VERSION_PATCH);
+  app.set_version_flag("--version", std::string(version));
+  cli::arguments arguments;
+  int code = cli::success;
+  add_commands(app, arguments, code);
+  try {
+    app.parse(count, words);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? cli::success : cli::usage;
+  }
+  return code;
+}

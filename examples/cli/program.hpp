@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <backsight/core/bytes.hpp>
+#include <backsight/core/error.hpp>
+
+namespace cli {
+
+/// Exit codes of the program.
+enum exit_code : int { success = 0, bad_input = 1, usage = 2 };
+
+/// What the user asked for. One spelling for all commands and formats; a command reads what concerns it.
+struct arguments {
+  std::vector<std::string> paths;
+  std::string format = "text";  ///< text, csv, tsv or json
+  std::string as;               ///< the tool whose output to print byte for byte
+  std::string to;               ///< the kind of export
+  std::string output = "-";
+  std::string symbols;
+  std::string sort;
+  std::optional<std::uint64_t> begin, end, limit;
+  bool hex = false;
+  bool deduce_calls = false;
+  unsigned jobs = 1;
+
+  [[nodiscard]] const std::string& path() const { return paths.front(); }
+};
+
+/// A buffered stream to a file or, as `-`, to stdout. Errors of writing are kept and reported by close().
+class output {
+ public:
+  explicit output(const std::string& path);
+  output(const output&) = delete;
+  output& operator=(const output&) = delete;
+  ~output();
+
+  /// Room for at least `size` characters, to be written through and given back with used().
+  [[nodiscard]] char* room(std::size_t size);
+  /// Keeps what was written up to `end` of the last room().
+  void used(const char* end) { size_ = static_cast<std::size_t>(end - buffer_.data()); }
+  void write(std::string_view text);
+  /// printf into the stream, for what is not hot.
+  [[gnu::format(printf, 2, 3)]] void print(const char* format, ...);
+
+  /// Flushes; `code` when all was written, else reports the error and gives bad_input.
+  [[nodiscard]] int close(int code);
+
+ private:
+  void flush();
+
+  std::FILE* file_ = nullptr;
+  std::string path_;
+  std::vector<char> buffer_;
+  std::size_t size_ = 0;
+  bool failed_ = false;
+};
+
+/// An output iterator of char over an output, for the emitters; buffers inside the output.
+class output_iterator {
+ public:
+  using difference_type = std::ptrdiff_t;
+  explicit output_iterator(output& to) : to_(&to) {}
+  output_iterator& operator*() { return *this; }
+  output_iterator& operator++() { return *this; }
+  output_iterator operator++(int) { return *this; }
+  output_iterator& operator=(char c) {
+    char* at = to_->room(1);
+    *at = c;
+    to_->used(at + 1);
+    return *this;
+  }
+
+ private:
+  output* to_;
+};
+
+/// Reports `file:offset: message` on stderr and gives bad_input.
+int report_error(const std::string& file, const backsight::trace_error& error, std::string_view detail = {});
+/// Reports `file: message` on stderr and gives bad_input.
+int report_error(const std::string& file, std::string_view message);
+/// Reports a fault that was passed over, as `file:offset: message; N bytes skipped`.
+void report_fault(const std::string& file, const backsight::fault& fault);
+
+/// Shows on stderr how far the work is, only on a terminal and only after half a second.
+class progress {
+ public:
+  explicit progress(std::uint64_t total, const char* what = "reading");
+  progress(const progress&) = delete;
+  progress& operator=(const progress&) = delete;
+  ~progress();
+  void at(std::uint64_t done) {
+    if (terminal_) show(done);
+  }
+
+ private:
+  void show(std::uint64_t done);
+  std::uint64_t total_;
+  const char* what_;
+  bool terminal_, shown_ = false;
+  std::chrono::steady_clock::time_point next_;
+};
+
+/// A demangled C++ name, or the name itself.
+[[nodiscard]] std::string demangle(const std::string& name);
+/// A file or a folder exists at `path`.
+[[nodiscard]] bool is_directory(const std::string& path);
+
+/// What the program can do with one kind of trace; null where a command means nothing for it.
+struct trace_format {
+  const char* name;
+  /// The format of the file or folder, told from its first bytes (`head`, empty for a folder) or its files.
+  bool (*detect)(const std::string& path, backsight::byte_view head);
+  int (*info)(const arguments&);
+  int (*dump)(const arguments&);
+  int (*report)(const arguments&);
+  int (*stacks)(const arguments&);
+  int (*graph)(const arguments&);
+  int (*export_to)(const arguments&);
+};
+
+extern const trace_format xray_format;
+
+}  // namespace cli

@@ -37,10 +37,11 @@ enum class errc : std::uint8_t {
   io,                       ///< The operating system reported an error.
   checksum,                 ///< A stored checksum differs from that of the bytes.
   time_reversed,            ///< A time lies before one that it must not precede.
+  expansion,                ///< Compressed bytes unfold to more than the caller allows.
 };
 
 /// The number of enumerators of errc; every value below it has a message.
-inline constexpr std::uint8_t errc_count = static_cast<std::uint8_t>(errc::time_reversed) + 1;
+inline constexpr std::uint8_t errc_count = static_cast<std::uint8_t>(errc::expansion) + 1;
 
 /// The text of an error code: static, never null, no two equal.
 [[nodiscard]] constexpr const char* message(errc code) noexcept {
@@ -69,6 +70,7 @@ inline constexpr std::uint8_t errc_count = static_cast<std::uint8_t>(errc::time_
     case errc::io: return "input/output error";
     case errc::checksum: return "the checksum does not match";
     case errc::time_reversed: return "a time lies before the one before it";
+    case errc::expansion: return "compressed data unfolds to more than is allowed";
   }
   return "unknown error code";
 }

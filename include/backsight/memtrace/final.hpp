@@ -74,8 +74,8 @@ using final_range32 = record_range<final_format32>;
 static_assert(record_format<final_format> && record_format<final_format32>);
 
 /// The records as uniform entries, random access: the fastest way over a trace.
-using entry_span = record_span<entry, order::little>;
-using entry_view = record<entry, order::little>;
+using entry_span = record_span<entry_record, order::little>;
+using entry_view = record<entry_record, order::little>;
 
 /// What the records at the start of a final file say. Members that the file does not state are zero.
 struct final_header {

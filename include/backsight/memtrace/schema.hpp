@@ -156,7 +156,7 @@ struct basic_flush {
 };
 
 /// A record of a final trace with 64-bit addresses, 12 bytes.
-using entry = basic_entry<std::uint64_t>;
+using entry_record = basic_entry<std::uint64_t>;
 using header_record = basic_header<std::uint64_t>;
 using footer_record = basic_footer<std::uint64_t>;
 using thread_record = basic_thread<std::uint64_t>;
@@ -171,7 +171,7 @@ using memory_reference = basic_memory_reference<std::uint64_t>;
 using prefetch_record = basic_prefetch<std::uint64_t>;
 using flush_record = basic_flush<std::uint64_t>;
 
-static_assert(schema<entry> && size_of<entry> == 12);
+static_assert(schema<entry_record> && size_of<entry_record> == 12);
 static_assert(schema<basic_entry<std::uint32_t>> && size_of<basic_entry<std::uint32_t>> == 8);
 static_assert(schema<header_record> && schema<footer_record> && schema<thread_record> && schema<thread_exit_record>);
 static_assert(schema<process_record> && schema<marker_record> && schema<encoding_record> && schema<instruction_record>);

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "program.hpp"
+
+namespace cli::memtrace {
+
+int counts(const arguments& asked);
+
+}  // namespace cli::memtrace

@@ -6,5 +6,6 @@
 namespace cli::memtrace {
 
 int counts(const arguments& asked);
+int view(const arguments& asked);
 
 }  // namespace cli::memtrace

@@ -2,8 +2,10 @@
 // counts: numbers of records of a memtrace, per thread and window.
 #include "memtrace_commands.hpp"
 
+#include <algorithm>
 #include <cinttypes>
 #include <map>
+#include <set>
 
 #include <backsight/memtrace/counts.hpp>
 #include <backsight/memtrace/raw_counts.hpp>
@@ -22,7 +24,6 @@ struct file_counts {
   std::uint64_t records = 0;
   pc_set pcs;
   std::optional<std::uint64_t> file_type;
-  std::optional<std::uint64_t> core_sharded_ordinal;
 };
 
 template <class Address>
@@ -121,6 +122,137 @@ int raw_table(const std::vector<trace_folder>& folders, output& out) {
   return code;
 }
 
+/// What the tool basic_counts keeps for one file: counts by window ordinal, where a file that begins with another window
+/// than 0 has just one.
+struct shard {
+  std::uint64_t tid = 0, threads = 0;
+  std::vector<record_counts> windows{1};
+  pc_set pcs;
+  bool whole_system = false;
+  bool core_sharded = false;
+};
+
+/// Sorts the sections of a file as the tool does; false when it would refuse the file.
+bool make_shard(file_counts& counts, shard& made) {
+  made.pcs = std::move(counts.pcs);
+  // Without a FILETYPE marker the tool takes every bit of the type for set.
+  made.whole_system = !counts.file_type || (*counts.file_type & file_type::whole_system) != 0;
+  made.core_sharded = counts.file_type && (*counts.file_type & file_type::core_sharded) != 0;
+  std::set<std::uint64_t> tids;
+  std::optional<std::uint64_t> last;
+  for (const section_counts& section : counts.sections) {
+    tids.insert(section.tid);
+    made.tid = section.tid;
+    if (section.window && section.window != last && !made.core_sharded) {
+      if (!last && *section.window != 0) {
+        last = section.window;
+      } else if (last && made.windows.size() != *last + 1) {
+        return false;
+      } else {
+        if (*section.window > 1000000) return false;
+        last = section.window;
+        made.windows.resize(*last + 1);
+      }
+    }
+    const std::uint64_t unique = made.windows.back().unique_pcs + section.counts.unique_pcs;
+    made.windows.back() += section.counts;
+    made.windows.back().unique_pcs = unique;
+  }
+  if (made.core_sharded) made.windows[0].unique_pcs = made.pcs.size();
+  made.threads = tids.size();
+  return true;
+}
+
+void print_counts(output& out, const record_counts& c, const char* prefix, std::uint64_t threads, bool kernel) {
+  const auto line = [&](std::uint64_t number, const char* what) { out.print("%12" PRIu64 "%s %s\n", number, prefix, what); };
+  line(c.instructions, "(fetched) instructions");
+  line(c.unique_pcs, "unique (fetched) instructions");
+  if (kernel) {
+    line(c.instructions - c.kernel_instructions, "userspace instructions");
+    line(c.kernel_instructions, "kernel instructions");
+  }
+  line(c.non_fetched, "non-fetched instructions");
+  if (kernel) {
+    line(c.non_fetched - c.kernel_non_fetched, "non-fetched userspace instructions");
+    line(c.kernel_non_fetched, "non-fetched kernel instructions");
+  }
+  line(c.prefetches, "prefetches");
+  line(c.loads, "data loads");
+  line(c.stores, "data stores");
+  line(c.icache_flushes, "icache flushes");
+  line(c.dcache_flushes, "dcache flushes");
+  if (threads != 0) line(threads, "threads");
+  line(c.time_and_cpu, "timestamp + cpuid markers");
+  line(c.idle, "idle markers");
+  line(c.wait, "wait markers");
+  line(c.kernel_transfers, "kernel transfer markers");
+  if (kernel) line(c.hardware_transfers, "hardware transfer markers");
+  line(c.function_ids, "function id markers");
+  line(c.function_return_addresses, "function return address markers");
+  line(c.function_arguments, "function argument markers");
+  line(c.function_return_values, "function return value markers");
+  line(c.physical_pairs, "physical address + virtual address marker pairs");
+  line(c.physical_unavailable, "physical address unavailable markers");
+  line(c.syscalls, "system call number markers");
+  line(c.blocking_syscalls, "blocking system call markers");
+  line(c.skipped_memrefs, "skipped memref markers");
+  line(c.other_markers, "other markers");
+  line(c.encodings, "encodings");
+}
+
+/// Prints what `-tool basic_counts` prints. Threads with the same number of instructions come by thread number; the tool has
+/// them in the order in which it happened to open the files.
+int basic_counts(const trace_folder& folder, output& out) {
+  int code = success;
+  std::vector<shard> shards;
+  for (const std::string& path : folder.files) {
+    file_counts counts;
+    if (const trace_error error = count_file(path, counts)) code = report_error(path, error, detail_of(path, error));
+    if (counts.records == 0) continue;
+    shard made;
+    if (!make_shard(counts, made)) {
+      return report_error(path, "basic_counts gives no numbers for a file whose several windows do not start at 0; use --per-window");
+    }
+    shards.push_back(std::move(made));
+  }
+  record_counts total;
+  pc_set pcs;
+  std::uint64_t threads = 0;
+  std::size_t windows = 1;
+  bool kernel = false, cores = false;
+  for (const shard& one : shards) {
+    for (const record_counts& counts : one.windows) total += counts;
+    pcs += one.pcs;
+    threads += one.threads;
+    windows = std::max(windows, one.windows.size());
+    kernel = kernel || one.whole_system;
+    cores = cores || one.core_sharded;
+  }
+  total.unique_pcs = pcs.size();
+  out.write("Basic counts tool results:\nTotal counts:\n");
+  print_counts(out, total, " total", threads, kernel);
+  if (windows > 1) {
+    out.print("Total windows: %zu\n", windows);
+    for (std::size_t i = 0; i < windows; ++i) {
+      out.print("Window #%zu:\n", i);
+      for (const shard& one : shards) {
+        if (one.windows.size() > i) print_counts(out, one.windows[i], " window", 0, kernel);
+      }
+    }
+  }
+  std::vector<std::size_t> order(shards.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return shards[a].windows[0].instructions > shards[b].windows[0].instructions;
+  });
+  for (const std::size_t i : order) {
+    if (cores) out.print("Core %zu counts:\n", i);
+    else out.print("Thread %" PRIu64 " counts:\n", shards[i].tid);
+    print_counts(out, shards[i].windows[0], "", cores ? shards[i].threads : 0, kernel);
+  }
+  return code;
+}
+
 }  // namespace
 
 int counts(const arguments& asked) {
@@ -130,10 +262,11 @@ int counts(const arguments& asked) {
   for (const trace_folder& folder : folders) {
     for (const std::string& path : folder.files) {
       const auto kind = stage_of(path);
-      if (kind.partial() == stage::raw) return out.close(raw_table(folders, out));
-      if (kind.partial() == stage::final) return out.close(final_table(folders, out));
+      if (kind.partial() == stage::raw && asked.as.empty()) return out.close(raw_table(folders, out));
+      if (kind.partial() == stage::final) break;
     }
   }
+  if (asked.as == "drmemtrace") return out.close(basic_counts(folders.front(), out));
   return out.close(final_table(folders, out));
 }
 

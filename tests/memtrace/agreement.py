@@ -109,6 +109,20 @@ for name in ("raw_v3", "aarch64_raw"):
     good = code == 0 and all(int(n[7]) == 1 and int(n[2]) > 0 for n in numbers)
     note("raw", "legacy/" + name, good, "" if good else repr(numbers))
 
+
+
+def by_thread(text):
+    """Threads with the same number of instructions come in the order in which the tool opened the files, which is that of
+    the recording machine's file system: here they are sorted by number."""
+    parts = re.split(r"^(?=Thread \d+ counts:)", text, flags=re.M)
+
+    def key(part):
+        lines = part.splitlines()
+        return (-int(lines[1].split()[0]), int(lines[0].split()[1]))
+
+    return parts[:1] + sorted(parts[1:], key=key)
+
+
 for name in [s[: -len(".basic_counts.txt")] for s in sets if s.endswith(".basic_counts.txt")]:
     want = read(os.path.join(expected, name + ".basic_counts.txt"))
     path = folder_of(name)
@@ -119,7 +133,10 @@ for name in [s[: -len(".basic_counts.txt")] for s in sets if s.endswith(".basic_
     if not want.startswith("Basic counts"):
         note("basic_counts", name, None, "the tool gives no numbers: " + want.strip()[-40:])
         continue
-    compare("basic_counts", name, ["counts", "--as", "drmemtrace", path], want)
+    out, err, code = run("counts", "--as", "drmemtrace", path)
+    exact, sorted_ = out == want, by_thread(out) == by_thread(want)
+    detail = "" if exact else "but for the order of threads with equal counts" if sorted_ else first_difference(out, want)
+    note("basic_counts", name, sorted_ and code == 0, detail)
 for name in [s[: -len(".basic_counts_per_file.txt")] for s in sets if s.endswith(".basic_counts_per_file.txt")]:
     wanted = {}
     for line in read(os.path.join(expected, name + ".basic_counts_per_file.txt")).splitlines(True):
@@ -137,7 +154,7 @@ def without_disassembly(text):
     tool says about the branch behind it."""
     lines = []
     for line in text.splitlines():
-        match = re.match(r"(.*(?:ifetch|non-fetched)\s+\d+ byte\(s\) @ 0x[0-9a-f]+ )((?:[0-9a-f]{2} ?)*)\s*(.*)$", line)
+        match = re.match(r"(.*(?:ifetch|non-fetched)\s+\d+ byte\(s\) @ 0x[0-9a-f]+ )((?:[0-9a-f]{2} )*)\s*(.*)$", line)
         if match:
             tail = re.search(r"\((?:taken|untaken|target 0x[0-9a-f]+)\)$", line)
             lines.append(match.group(1) + match.group(2).strip() + " " + (tail.group(0) if tail else ""))

@@ -3,10 +3,17 @@
 set(BACKSIGHT_HEADERS
   include/backsight/version.hpp
 
+  include/backsight/analysis/call_stack.hpp
+  include/backsight/analysis/call_tree.hpp
+  include/backsight/analysis/distribution.hpp
+  include/backsight/analysis/function_table.hpp
+  include/backsight/analysis/parallel.hpp
+
   include/backsight/core/any_record.hpp
   include/backsight/core/bytes.hpp
   include/backsight/core/cursor.hpp
   include/backsight/core/error.hpp
+  include/backsight/core/event.hpp
   include/backsight/core/field.hpp
   include/backsight/core/format.hpp
   include/backsight/core/grammar.hpp
@@ -19,5 +26,24 @@ set(BACKSIGHT_HEADERS
   include/backsight/core/schema.hpp
   include/backsight/core/text.hpp
 
+  include/backsight/elf/schema.hpp
+  include/backsight/elf/sections.hpp
+  include/backsight/elf/symbols.hpp
+
+  include/backsight/emit/chrome_json.hpp
+  include/backsight/emit/dot.hpp
+  include/backsight/emit/folded.hpp
+  include/backsight/emit/perfetto.hpp
+
   include/backsight/io/mapped_file.hpp
+
+  include/backsight/xray/basic.hpp
+  include/backsight/xray/block_index.hpp
+  include/backsight/xray/blocks.hpp
+  include/backsight/xray/events.hpp
+  include/backsight/xray/fdr.hpp
+  include/backsight/xray/instr_map.hpp
+  include/backsight/xray/log.hpp
+  include/backsight/xray/schema.hpp
+  include/backsight/xray/xray.hpp
 )

@@ -62,6 +62,7 @@ struct no_context {
 ///   `static constexpr errc check(record<S, byte_order>, const context&)`  for each S whose values can be wrong;
 ///   `static constexpr void advance(context&, record<S, byte_order>)`  for each S that changes the context;
 ///   `static constexpr grammar<records> transitions`  what may follow what;
+///   `using terminator = S;`                          a record behind which the range ends, whatever bytes follow;
 ///   `static constexpr common_record<S, Word> common` the most frequent kind;
 ///   `static constexpr std::size_t resync(byte_view, std::size_t from, context&)`  the first offset at or after `from`
 ///       where reading can safely start again, or the size of the view.
@@ -91,6 +92,27 @@ inline constexpr auto transitions_of = [] {
   if constexpr (requires { F::transitions; }) return F::transitions;
   else return grammar<typename F::records>::any();
 }();
+
+template <record_format F>
+inline constexpr std::uint32_t terminator_of = [] {
+  if constexpr (requires { typename F::terminator; }) {
+    static_assert(F::records::template count<typename F::terminator> == 1, "backsight: the terminator is not in the list");
+    return static_cast<std::uint32_t>(F::records::template index_of<typename F::terminator>);
+  } else {
+    return no_kind;
+  }
+}();
+
+template <class F, class S>
+concept advances_on = requires(typename F::context& context, const record<S, F::byte_order>& item) { F::advance(context, item); };
+
+template <class F, class... Schemas>
+consteval bool has_advance_for(type_list<Schemas...>) {
+  return (advances_on<F, Schemas> || ...);
+}
+/// Some record of F changes the context.
+template <record_format F>
+inline constexpr bool has_advance = has_advance_for<F>(typename F::records{});
 
 template <class F>
 concept has_common = requires { typename decltype(F::common)::schema_type; };

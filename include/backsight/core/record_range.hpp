@@ -135,7 +135,7 @@ class record_range<F, Check>::iterator {
   }
 
   constexpr void advance_context() noexcept {
-    if constexpr (!std::same_as<context_type, no_context>) {
+    if constexpr (detail::has_advance<F>) {
       const any_record<F> item = **this;
       visit(item, [this](const auto& typed) {
         if constexpr (requires { F::advance(context_, typed); }) F::advance(context_, typed);
@@ -146,9 +146,10 @@ class record_range<F, Check>::iterator {
   constexpr void decode_here() noexcept {
     if constexpr (detail::has_common<F>) {
       using common = detail::common_of<F>;
-      constexpr std::uint64_t before = rules.predecessors(common::kind);
+      constexpr std::uint64_t before = Check == grammar_check::enforced ? rules.predecessors(common::kind)
+                                                                       : ~(std::uint64_t{1} << detail::terminator_of<F> % 64);
       if (static_cast<std::size_t>(end_ - position_) >= common::size && common::difference(position_) == 0 &&
-          (Check == grammar_check::ignored || (before >> previous_ & 1U) != 0)) {
+          (before >> previous_ & 1U) != 0) {
         kind_ = common::kind;
         size_ = common::size;
         return;
@@ -163,6 +164,7 @@ class record_range<F, Check>::iterator {
 
   [[nodiscard]] static constexpr detail::step decode_rare(const std::byte* at, std::size_t available,
                                                           std::uint32_t previous, context_type context) noexcept {
+    if (previous == detail::terminator_of<F> && previous != detail::no_kind) return {};
     if (available == 0) {
       const bool complete = Check == grammar_check::ignored || rules.may_finish(previous);
       return {0, detail::no_kind, complete ? errc::ok : errc::bad_end};

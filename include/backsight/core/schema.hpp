@@ -166,18 +166,19 @@ inline constexpr bool is_layout<layout<Groups...>> = true;
 template <class S>
 using layout_of = std::remove_cvref_t<decltype(S::fields)>;
 
+[[nodiscard]] constexpr bool same_text(const char* a, const char* b) noexcept {
+  while (*a != '\0' && *a == *b) ++a, ++b;
+  return *a == *b;
+}
+
 template <class... Members>
 consteval bool names_differ(type_list<Members...>) {
   // Not null pointers for padding: under -fsanitize=undefined GCC 12 does not compare them in a constant expression.
   const std::array<const char*, sizeof...(Members) + 1> names{Members::name()..., ""};
   const std::array<bool, sizeof...(Members) + 1> unnamed{Members::is_padding..., true};
-  const auto same = [](const char* a, const char* b) {
-    while (*a != '\0' && *a == *b) ++a, ++b;
-    return *a == *b;
-  };
   for (std::size_t i = 0; i < sizeof...(Members); ++i) {
     for (std::size_t j = 0; j < i; ++j) {
-      if (!unnamed[i] && !unnamed[j] && same(names[i], names[j])) return false;
+      if (!unnamed[i] && !unnamed[j] && same_text(names[i], names[j])) return false;
     }
   }
   return true;

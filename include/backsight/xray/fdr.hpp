@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <backsight/core/record_range.hpp>
+#include <backsight/core/record_span.hpp>
+#include <backsight/xray/schema.hpp>
+
+namespace backsight::xray {
+
+/// What the lengths and layouts of FDR records depend on beside their bytes.
+struct fdr_context {
+  std::uint16_t version = 5;
+};
+
+/// The records of an FDR log of versions 1 to 5, behind the file header. The transitions are those of LLVM's
+/// BlockVerifier.cpp and of the format page's grammar, continued over block borders.
+template <order O>
+struct fdr_format {
+  using records = record_list<function_record, new_buffer_record, end_of_buffer_record, new_cpu_id_record, tsc_wrap_record,
+                              wall_clock_time_record, custom_event_record_v1, custom_event_record_v4, custom_event_record_v5,
+                              call_argument_record, buffer_extents_record, typed_event_record_v2, typed_event_record_v5, pid_record>;
+  using context = fdr_context;
+  using terminator = end_of_buffer_record;
+  static constexpr order byte_order = O;
+  static constexpr std::size_t head_bytes = 1;
+
+  /// A function record: the discriminant is 0 and the action below 4. Both lie in the first byte.
+  static constexpr common_record<function_record, std::uint64_t> common{
+      .mask = O == order::little ? std::uint64_t{0x9} : std::uint64_t{0xC} << 60, .value = 0};
+
+ private:
+  /// Adds what may follow the body records From: other body records, the end, or the next block.
+  template <class... From>
+  static consteval auto body_after(grammar<records> rules) {
+    ((rules = rules.template follow<From, new_cpu_id_record, tsc_wrap_record, custom_event_record_v1, custom_event_record_v4,
+                                    custom_event_record_v5, typed_event_record_v2, typed_event_record_v5, function_record,
+                                    end_of_buffer_record, buffer_extents_record, new_buffer_record>()),
+     ...);
+    return rules.template finish<From...>();
+  }
+
+ public:
+  static constexpr auto transitions =
+      body_after<new_cpu_id_record, tsc_wrap_record, custom_event_record_v1, custom_event_record_v4, custom_event_record_v5,
+                 typed_event_record_v2, typed_event_record_v5, function_record, call_argument_record>(grammar<records>{})
+          .template start<buffer_extents_record, new_buffer_record>()
+          .template follow<buffer_extents_record, new_buffer_record>()
+          .template follow<new_buffer_record, wall_clock_time_record>()
+          .template follow<wall_clock_time_record, pid_record, new_cpu_id_record>()
+          .template follow<pid_record, new_cpu_id_record>()
+          .template follow<function_record, call_argument_record>()
+          .template follow<call_argument_record, call_argument_record>()
+          .template finish<end_of_buffer_record, buffer_extents_record>();
+
+  [[nodiscard]] static constexpr metadata_kind metadata_kind_of(std::byte head) noexcept {
+    const auto value = std::to_integer<unsigned>(head);
+    return static_cast<metadata_kind>(O == order::little ? value >> 1 : value & 0x7fU);
+  }
+  [[nodiscard]] static constexpr bool is_metadata(std::byte head) noexcept {
+    return (head & (O == order::little ? std::byte{0x01} : std::byte{0x80})) != std::byte{0};
+  }
+  /// The first byte of a metadata record of that kind.
+  [[nodiscard]] static constexpr std::byte head_of(metadata_kind kind) noexcept {
+    const auto value = static_cast<unsigned>(kind);
+    return static_cast<std::byte>(O == order::little ? value << 1 | 1U : value | 0x80U);
+  }
+
+  [[nodiscard]] static constexpr kind_result kind_of(const std::byte* at, const context& in) noexcept {
+    if (!is_metadata(*at)) return index<function_record>;
+    switch (metadata_kind_of(*at)) {
+      case metadata_kind::new_buffer: return index<new_buffer_record>;
+      case metadata_kind::end_of_buffer:
+        if (in.version >= 2) return errc::unknown_record;
+        return index<end_of_buffer_record>;
+      case metadata_kind::new_cpu_id: return index<new_cpu_id_record>;
+      case metadata_kind::tsc_wrap: return index<tsc_wrap_record>;
+      case metadata_kind::wall_clock_time: return index<wall_clock_time_record>;
+      case metadata_kind::custom_event:
+        if (in.version >= 5) return index<custom_event_record_v5>;
+        if (in.version == 4) return index<custom_event_record_v4>;
+        return index<custom_event_record_v1>;
+      case metadata_kind::call_argument: return index<call_argument_record>;
+      case metadata_kind::buffer_extents: return index<buffer_extents_record>;
+      case metadata_kind::typed_event:
+        if (in.version >= 5) return index<typed_event_record_v5>;
+        return index<typed_event_record_v2>;
+      case metadata_kind::pid: return index<pid_record>;
+    }
+    return errc::unknown_record;
+  }
+
+  [[nodiscard]] static constexpr errc check(record<function_record, O> item, const context&) noexcept {
+    return item[function_record::action] > function_action::enter_args ? errc::bad_value : errc::ok;
+  }
+
+  template <schema S>
+  [[nodiscard]] static constexpr payload_result payload_size(record<S, O> item, const context&) noexcept {
+    const std::int32_t size = item[S::event_size];
+    if (size <= 0) return errc::bad_size;
+    return static_cast<std::size_t>(size);
+  }
+
+  /// Records can start again at a BufferExtents that is followed by a NewBuffer.
+  [[nodiscard]] static constexpr std::size_t resync(byte_view all, std::size_t from, context&) noexcept {
+    constexpr std::size_t extents = size_of<buffer_extents_record>;
+    for (; from < all.size(); ++from) {
+      if (all[from] == head_of(metadata_kind::buffer_extents) && all.size() - from > extents &&
+          all[from + extents] == head_of(metadata_kind::new_buffer)) {
+        return from;
+      }
+    }
+    return all.size();
+  }
+
+ private:
+  template <class S>
+  static constexpr std::size_t index = records::template index_of<S>;
+};
+
+/// A range over the records of a block (or of any run of FDR records); any_record<fdr_format<O>> each.
+template <order O, grammar_check Check = grammar_check::enforced>
+using fdr_records = record_range<fdr_format<O>, Check>;
+
+}  // namespace backsight::xray

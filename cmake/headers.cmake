@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Every public header, folder by folder. A header that is not here is not installed and not checked.
 set(BACKSIGHT_HEADERS
+  include/backsight/backsight.hpp
   include/backsight/version.hpp
 
   include/backsight/analysis/call_stack.hpp

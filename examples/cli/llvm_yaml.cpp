@@ -73,9 +73,10 @@ void append_hex(std::string& to, std::string_view prefix, std::uint32_t value, i
   for (int i = width - 1; i >= 0; --i) to += "0123456789ABCDEF"[value >> (i * 4) & 15U];
 }
 
-/// A code point that LLVM would write as it is: not a control, not U+00AD, not private or a noncharacter.
+/// A code point that LLVM would write as it is: not a control, not private, not a noncharacter. Code points that no
+/// character has yet are not told apart; LLVM escapes them.
 bool is_printable(std::uint32_t code) {
-  if (code < 0xa0 || code == 0xad || (code >= 0xe000 && code < 0xf900) || code >= 0xf0000) return false;
+  if (code < 0xa0 || code == 0x61c || code == 0x180e || (code >= 0xe000 && code < 0xf900) || code >= 0xe0000) return false;
   return (code & 0xfffeU) != 0xfffe && !(code >= 0xfdd0 && code < 0xfdf0) && !(code >= 0x200b && code < 0x2010) &&
          !(code >= 0x2028 && code < 0x202f) && !(code >= 0x2060 && code < 0x2070) && code != 0xfeff;
 }

@@ -6,6 +6,7 @@
 #include <map>
 
 #include <backsight/analysis/function_table.hpp>
+#include <backsight/analysis/parallel.hpp>
 #include <backsight/core/text.hpp>
 
 #include "xray_trace.hpp"
@@ -57,16 +58,43 @@ class llvm_account {
   bool deduce_;
 };
 
+/// The times of a thread's events never go back. Within a run of function records they cannot, so that only the sum of the
+/// deltas is needed there, which vectorises.
+template <order O>
+bool is_in_order(const xray::log& log, const xray_trace::traced_thread& thread) {
+  xray::fdr_state state{.version = log.version()};
+  xray::event event;
+  std::uint64_t last = 0;
+  bool sorted = true;
+  const auto move_to = [&](std::uint64_t time) { sorted = sorted && time >= std::exchange(last, time); };
+  for (const auto& block : thread.blocks) {
+    state = {.version = log.version()};
+    (void)for_each_run(
+        block.records<O, grammar_check::ignored>(log.version()),
+        [&](const auto& run) {
+          std::uint64_t sum = 0;
+          for (const auto item : run) sum += item[xray::function_record::tsc_delta];
+          sorted = sorted && state.time + sum >= state.time;
+          move_to(state.time += sum);
+        },
+        [&](const auto& item) {
+          visit(item, [&](const auto& typed) {
+            const std::uint64_t before = state.time;
+            if (state.take(typed, event)) move_to(event.time);
+            // A delta that goes on from a new time is compared with what came before it.
+            else if (state.time != before) sorted = sorted && state.time >= last;
+          });
+        });
+  }
+  return sorted;
+}
+
 /// Calls `f(event)` for each event of a thread sorted by time. Most threads are in order; only those that are not are
 /// gathered and sorted.
 template <class F>
-void for_each_sorted(xray_trace& trace, const xray_trace::thread& thread, F&& f) {
-  std::uint64_t last = 0;
-  bool sorted = true;
-  trace.for_each_event(thread, [&](const xray::event& event) {
-    sorted = sorted && event.time >= last;
-    last = event.time;
-  });
+void for_each_sorted(xray_trace& trace, const xray_trace::traced_thread& thread, F&& f) {
+  const bool sorted = trace.log().type() == xray::log_type::fdr &&
+                      with_order(trace.log().byte_order(), [&](auto byte_order) { return is_in_order<byte_order()>(trace.log(), thread); });
   if (sorted) return trace.for_each_event(thread, f);
   std::vector<xray::event> events;
   trace.for_each_event(thread, [&](const xray::event& event) { events.push_back(event); });
@@ -172,6 +200,36 @@ void print_rows(output& out, const std::vector<row>& rows, xray_names& names, co
   if (format == "json") out.write("\n]\n");
 }
 
+/// What one worker thread gathers.
+struct part {
+  analysis::function_table table;
+  analysis::call_faults faults;
+  std::vector<fault> damage;
+
+  void merge(part& other) {
+    table.merge(other.table);
+    faults.add(other.faults);
+    damage.insert(damage.end(), other.damage.begin(), other.damage.end());
+  }
+};
+
+void take_thread(const xray_trace& trace, const xray_trace::traced_thread& thread, part& to) {
+  std::map<std::pair<std::int32_t, std::int32_t>, analysis::call_stack> stacks;
+  analysis::call_stack* stack = nullptr;
+  std::pair<std::int32_t, std::int32_t> of{};
+  trace.for_each_event(
+      thread,
+      [&](const xray::event& event) {
+        if (stack == nullptr || of != std::pair(event.process, event.thread)) stack = &stacks[of = {event.process, event.thread}];
+        to.table.take(*stack, event);
+      },
+      [&](const fault& found) { to.damage.push_back(found); });
+  for (auto& [key, open] : stacks) {
+    open.finish();
+    to.faults.add(open.faults());
+  }
+}
+
 }  // namespace
 
 int xray_report(const arguments& asked) {
@@ -189,28 +247,14 @@ int xray_report(const arguments& asked) {
   if (!trace.open(asked.path()) || !names.open(asked.symbols)) return bad_input;
   if (asked.as == "llvm-xray") return llvm_report(trace, names, asked);
 
-  analysis::function_table table;
-  analysis::call_faults faults;
-  progress shown(trace.log().bytes().size());
-  std::uint64_t count = 0;
-  for (const auto& thread : trace.threads()) {
-    std::map<std::pair<std::int32_t, std::int32_t>, analysis::call_stack> stacks;
-    analysis::call_stack* stack = nullptr;
-    std::pair<std::int32_t, std::int32_t> of{};
-    trace.for_each_event(thread, [&](const xray::event& event) {
-      if ((++count & 0xfffffU) == 0) shown.at(event.offset);
-      if (stack == nullptr || of != std::pair(event.process, event.thread)) stack = &stacks[of = {event.process, event.thread}];
-      table.take(*stack, event);
-    });
-    for (auto& [key, open] : stacks) {
-      open.finish();
-      faults.unmatched_exits += open.faults().unmatched_exits;
-      faults.missing_exits += open.faults().missing_exits;
-      faults.unfinished += open.faults().unfinished;
-    }
-  }
+  const auto threads = trace.threads();
+  auto parts = analysis::for_each_part<part>(threads.size(), asked.jobs, [&](part& to, std::size_t index) { take_thread(trace, threads[index], to); });
+  part& all = parts.front();
+  for (std::size_t i = 1; i < parts.size(); ++i) all.merge(parts[i]);
+  for (const fault& fault : all.damage) trace.add_fault(fault);
+
   std::vector<row> rows;
-  table.for_each([&](std::uint64_t function, analysis::function_table::row& at) {
+  all.table.for_each([&](std::uint64_t function, analysis::function_table::row& at) {
     auto& d = at.durations;
     rows.push_back({function, d.count(), d.min(), d.quantile(1, 2), d.quantile(9, 10), d.quantile(99, 100), d.max(), d.sum(), at.self});
   });
@@ -222,9 +266,9 @@ int xray_report(const arguments& asked) {
   output out("-");
   print_rows(out, rows, names, trace.log(), asked.format);
   const int code = out.close(trace.report_faults());
-  if (faults.unmatched_exits + faults.missing_exits + faults.unfinished != 0) {
+  if (all.faults.unmatched_exits + all.faults.missing_exits + all.faults.unfinished != 0) {
     std::fprintf(stderr, "%s: %" PRIu64 " exits without entry, %" PRIu64 " calls closed by their caller, %" PRIu64 " calls without exit\n",
-                 asked.path().c_str(), faults.unmatched_exits, faults.missing_exits, faults.unfinished);
+                 asked.path().c_str(), all.faults.unmatched_exits, all.faults.missing_exits, all.faults.unfinished);
   }
   return code;
 }

@@ -79,9 +79,9 @@ int xray_trace::report_faults() const {
   return faults_.empty() ? success : bad_input;
 }
 
-std::vector<xray_trace::thread> xray_trace::threads(bool merge_processes) {
-  std::vector<thread> found;
-  if (log_.type() == xray::log_type::basic) return {thread{}};
+std::vector<xray_trace::traced_thread> xray_trace::threads(bool merge_processes) {
+  std::vector<traced_thread> found;
+  if (log_.type() == xray::log_type::basic) return {traced_thread{}};
   auto index = xray::index_blocks(log_);
   if (index.error()) add_fault({index.error().code, index.error().offset, log_.bytes().size() - index.error().offset});
   auto& blocks = index.partial();

@@ -56,17 +56,21 @@ class xray_trace {
   int report_faults() const;
 
   /// A thread, and the blocks that it filled in order; basic-mode logs have no blocks and one nameless thread for all.
-  struct thread {
+  struct traced_thread {
     std::int32_t process = 0, id = 0;
     std::vector<backsight::xray::block> blocks;
   };
   /// The threads in order of process and thread id; with `merge_processes` threads of one id in several processes are one.
-  [[nodiscard]] std::vector<thread> threads(bool merge_processes = false);
+  [[nodiscard]] std::vector<traced_thread> threads(bool merge_processes = false);
 
   /// Calls `f(event)` for each event of a thread in its order, for FDR logs; for basic-mode logs for each of the log.
   template <class F>
-  void for_each_event(const thread& of, F&& f) {
-    const auto note = [this](const backsight::fault& fault) { add_fault(fault); };
+  void for_each_event(const traced_thread& of, F&& f) {
+    for_each_event(of, f, [this](const backsight::fault& fault) { add_fault(fault); });
+  }
+  /// The same with the caller's own `note(fault)`; may be called by several threads at once.
+  template <class F, class Note>
+  void for_each_event(const traced_thread& of, F&& f, Note&& note) const {
     backsight::with_order(log_.byte_order(), [&](auto byte_order) {
       if (log_.type() == backsight::xray::log_type::basic) {
         backsight::xray::for_each_basic_event<byte_order()>(log_, f, note);

@@ -25,6 +25,12 @@ struct call_faults {
   std::uint64_t unmatched_exits = 0;  ///< Exits of a function that is not on the stack.
   std::uint64_t missing_exits = 0;    ///< Calls closed by the exit of a caller.
   std::uint64_t unfinished = 0;       ///< Calls that were open at the end.
+
+  constexpr void add(const call_faults& other) noexcept {
+    unmatched_exits += other.unmatched_exits;
+    missing_exits += other.missing_exits;
+    unfinished += other.unfinished;
+  }
 };
 
 /// The stack of one thread, rebuilt from enters and exits: an exit closes the nearest open call of its function, and with

@@ -184,10 +184,20 @@ consteval bool names_differ(type_list<Members...>) {
   return true;
 }
 
+// A member may itself be called size or has_payload; only a number states the size of the record, only a bool a payload.
+// Concepts of their own: Clang 16 crashes on such a requirement inside the lambda of a variable template.
+template <class S>
+concept states_size = requires {
+  { S::size } -> std::convertible_to<std::size_t>;
+};
+template <class S>
+concept states_payload = requires {
+  { S::has_payload } -> std::convertible_to<bool>;
+};
+
 template <class S>
 consteval bool size_as_stated() {
-  // A member may itself be called size; only a number states the size of the record.
-  if constexpr (requires { { S::size } -> std::convertible_to<std::size_t>; }) {
+  if constexpr (states_size<S>) {
     static_assert(layout_of<S>::size <= S::size, "backsight: the members overrun the stated size of the record");
     static_assert(layout_of<S>::size >= S::size, "backsight: bytes at the end of the record belong to no member");
     return layout_of<S>::size == S::size;
@@ -217,7 +227,7 @@ inline constexpr std::size_t size_of = detail::layout_of<S>::size;
 /// Bytes of varying length follow the members of S.
 template <schema S>
 inline constexpr bool has_payload = [] {
-  if constexpr (requires { { S::has_payload } -> std::convertible_to<bool>; }) return S::has_payload;
+  if constexpr (detail::states_payload<S>) return S::has_payload;
   else return false;
 }();
 

@@ -10,11 +10,13 @@
 
 #include <backsight/version.hpp>
 
+#include "memtrace_commands.hpp"
 #include "program.hpp"
 
 namespace {
 
-constexpr std::array formats{&cli::xray_format};
+// Formats that look at more of a file come before those that look at less.
+constexpr std::array formats{&cli::memtrace_format, &cli::xray_format};
 
 /// The format of the input, or null after saying why there is none.
 const cli::trace_format* format_of(const std::string& path) {
@@ -124,6 +126,7 @@ int main(int count, char** words) {
   cli::arguments arguments;
   int code = cli::success;
   add_commands(app, arguments, code);
+  cli::memtrace::add_commands(app, code);
   try {
     app.parse(count, words);
   } catch (const CLI::ParseError& error) {

@@ -255,7 +255,7 @@ int basic_counts(const trace_folder& folder, output& out) {
 
 }  // namespace
 
-int counts(const arguments& asked) {
+int counts(const options& asked) {
   const std::vector<trace_folder> folders = folders_at(asked.path());
   if (folders.empty()) return report_error(asked.path(), "no memtraces are here");
   output out(asked.output);

@@ -11,7 +11,6 @@
 #include <sys/mman.h>
 
 #include <backsight/io/container.hpp>
-#include <backsight/io/mapped_file.hpp>
 #include <backsight/memtrace/raw.hpp>
 
 #ifdef BACKSIGHT_HAVE_ZLIB
@@ -90,6 +89,11 @@ trace_error unpack(byte_view bytes, const block_function& f) {
   }
 }
 
+/// The second entry of a raw file names the thread; that tells it from a file of another format with a small first number.
+bool is_thread(byte_view block) {
+  return block.size() >= 16 && backsight::memtrace::raw_span(block)[1][backsight::memtrace::raw_entry::type] == backsight::memtrace::raw_type::thread;
+}
+
 bool ends_with(std::string_view text, std::string_view end) { return text.size() >= end.size() && text.substr(text.size() - end.size()) == end; }
 
 /// A file of a thread, by its name.
@@ -129,13 +133,19 @@ trace_error for_each_block(const std::string& path, const block_function& f) {
   return unpack(file->bytes(), f);
 }
 
-result<std::vector<std::byte>> read_all(const std::string& path) {
-  std::vector<std::byte> all;
-  const trace_error error = for_each_block(path, [&](byte_view block, std::uint64_t) {
-    all.insert(all.end(), block.begin(), block.end());
+loaded_file::loaded_file(const std::string& path) {
+  auto opened = io::mapped_file::open(path.c_str());
+  error_ = opened.error();
+  if (error_) return;
+  const byte_view packed = opened->bytes();
+  if (io::container_of(packed.first(std::min<std::size_t>(packed.size(), 16))) == io::container::plain) {
+    mapped_ = std::move(*opened);
+    return;
+  }
+  error_ = unpack(packed, [&](byte_view block, std::uint64_t) {
+    unpacked_.insert(unpacked_.end(), block.begin(), block.end());
     return trace_error{};
   });
-  return {std::move(all), error};
 }
 
 result<stage> stage_of(const std::string& path) {
@@ -145,7 +155,7 @@ result<stage> stage_of(const std::string& path) {
     const auto as_final = backsight::memtrace::read_final_header(block);
     const auto as_raw = backsight::memtrace::read_raw_header(block);
     if (as_final.error().code != errc::bad_magic && as_final.error().code != errc::truncated) found = stage::final;
-    else if (as_raw.error().code != errc::bad_magic && as_raw.error().code != errc::truncated) found = stage::raw;
+    else if (as_raw.error().code != errc::bad_magic && as_raw.error().code != errc::truncated && is_thread(block)) found = stage::raw;
     return enough;
   });
   if (error && error.code != enough.code) return {found, error};

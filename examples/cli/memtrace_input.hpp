@@ -7,6 +7,7 @@
 
 #include <backsight/core/bytes.hpp>
 #include <backsight/core/error.hpp>
+#include <backsight/io/mapped_file.hpp>
 
 namespace cli::memtrace {
 
@@ -21,8 +22,19 @@ enum class stage { unknown, raw, final };
 backsight::trace_error for_each_block(const std::string& path,
                                       const std::function<backsight::trace_error(backsight::byte_view, std::uint64_t)>& f);
 
-/// All unpacked bytes of a file.
-[[nodiscard]] backsight::result<std::vector<std::byte>> read_all(const std::string& path);
+/// All unpacked bytes of a file: mapped where it is plain, else in memory.
+class loaded_file {
+ public:
+  explicit loaded_file(const std::string& path);
+  [[nodiscard]] backsight::byte_view bytes() const { return unpacked_.empty() ? mapped_.bytes() : backsight::byte_view(unpacked_); }
+  /// What ended the unpacking early, if anything; the bytes up to there are kept.
+  [[nodiscard]] const backsight::trace_error& error() const { return error_; }
+
+ private:
+  backsight::io::mapped_file mapped_;
+  std::vector<std::byte> unpacked_;
+  backsight::trace_error error_;
+};
 
 /// One folder of thread files: a merged set, or one window of a split set.
 struct trace_folder {

@@ -61,7 +61,7 @@ class disassembler {
 /// A thread file that is being merged: the visible records, one ahead.
 class input {
  public:
-  explicit input(std::vector<std::byte> bytes) : bytes_(std::move(bytes)), all_(bytes_) { advance(); }
+  explicit input(loaded_file file) : file_(std::move(file)), all_(file_.bytes()) { advance(); }
 
   [[nodiscard]] const std::optional<reference>& head() const { return head_; }
   /// The tid that the file states for the record in front; that of VERSION and FILETYPE is not known yet.
@@ -81,7 +81,7 @@ class input {
   }
 
  private:
-  std::vector<std::byte> bytes_;
+  loaded_file file_;
   entry_span all_;
   std::size_t next_ = 0;
   reference_builder builder_;
@@ -316,7 +316,7 @@ class viewer {
 
 }  // namespace
 
-int view(const arguments& asked) {
+int view(const options& asked) {
   const std::vector<trace_folder> folders = folders_at(asked.path());
   if (folders.empty()) return report_error(asked.path(), "no memtraces are here");
   output out(asked.output);
@@ -325,16 +325,16 @@ int view(const arguments& asked) {
   std::optional<viewer> shown;
   // The tool takes one folder at a time: of a split set the first window.
   for (const std::string& path : folders.front().files) {
-    auto bytes = read_all(path);
-    const auto head = read_final_header(bytes.partial());
+    loaded_file file(path);
+    const auto head = read_final_header(file.bytes());
     if (!head || head->address_size != 8) {
-      const trace_error error = bytes.error() ? bytes.error() : head ? trace_error{errc::unsupported_type, 0} : head.error();
+      const trace_error error = file.error() ? file.error() : head ? trace_error{errc::unsupported_type, 0} : head.error();
       code = report_error(path, error, detail_of(path, error));
       continue;
     }
-    if (!bytes) code = report_error(path, bytes.error());
+    if (file.error()) code = report_error(path, file.error());
     if (!shown) shown.emplace(out, head->file_type);
-    inputs.push_back(std::make_unique<input>(std::move(bytes.partial())));
+    inputs.push_back(std::make_unique<input>(std::move(file)));
     inputs.back()->time = inputs.back()->first_time();
   }
   if (!shown) return out.close(code);

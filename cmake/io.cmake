@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+# The libraries behind the optional headers of io/, each found or left out. backsight_io links those that are there, and
+# defines BACKSIGHT_HAVE_ZLIB, _LZ4, _SNAPPY and _LIBZIP for them. Only programs of this repository use it; the headers
+# themselves include their library without asking.
+add_library(backsight_io INTERFACE)
+find_package(PkgConfig QUIET)
+find_package(ZLIB QUIET)
+if(ZLIB_FOUND)
+  target_link_libraries(backsight_io INTERFACE ZLIB::ZLIB)
+  target_compile_definitions(backsight_io INTERFACE BACKSIGHT_HAVE_ZLIB)
+endif()
+
+function(backsight_find_io definition module header library)
+  if(PkgConfig_FOUND)
+    pkg_check_modules(${definition} QUIET IMPORTED_TARGET ${module})
+  endif()
+  if(TARGET PkgConfig::${definition})
+    target_link_libraries(backsight_io INTERFACE PkgConfig::${definition})
+    target_compile_definitions(backsight_io INTERFACE BACKSIGHT_HAVE_${definition})
+    return()
+  endif()
+  find_path(${definition}_INCLUDE_DIR ${header})
+  find_library(${definition}_LIBRARY ${library})
+  mark_as_advanced(${definition}_INCLUDE_DIR ${definition}_LIBRARY)
+  if(${definition}_INCLUDE_DIR AND ${definition}_LIBRARY)
+    target_include_directories(backsight_io SYSTEM INTERFACE ${${definition}_INCLUDE_DIR})
+    target_link_libraries(backsight_io INTERFACE ${${definition}_LIBRARY})
+    target_compile_definitions(backsight_io INTERFACE BACKSIGHT_HAVE_${definition})
+  else()
+    message(STATUS "backsight: ${module} was not found; files that need it cannot be read")
+  endif()
+endfunction()
+
+backsight_find_io(LZ4 liblz4 lz4frame.h lz4)
+backsight_find_io(SNAPPY snappy snappy-c.h snappy)
+backsight_find_io(LIBZIP libzip zip.h zip)

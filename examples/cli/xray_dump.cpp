@@ -119,7 +119,7 @@ class printer {
   template <record_format F>
   void operator()(const any_record<F>& item) {
     if (item.offset() < asked_.begin.value_or(0) || item.offset() >= asked_.end.value_or(~std::uint64_t{0}) || done()) return;
-    if ((++count_ & 0xffffU) == 0) progress_.at(item.offset());
+    if ((++count_ & 0xffffU) == 0) progress_.add(std::uint64_t{0x10000} * 8);
     if constexpr (std::same_as<F, xray::fdr_format<F::byte_order>>) {
       if (asked_.as == "llvm-xray") return visit(item, llvm_);
     }

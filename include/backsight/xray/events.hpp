@@ -171,17 +171,29 @@ class fdr_events<O, Check>::iterator {
   constexpr iterator(records_iterator first, fdr_state state) noexcept : next_(first), state_(state) { read(); }
 
   constexpr void read() noexcept {
+    // Function records on their own make up nearly all of a log; what else there is stays out of the caller's loop.
+    if (next_ != std::default_sentinel) {
+      if (const auto item = *next_; item.template is<function_record>()) [[likely]] {
+        found_ = state_.take(item.template as<function_record>(), event_);
+        event_.offset = item.offset();
+        ++next_;
+        if (next_ != std::default_sentinel && (*next_).template is<call_argument_record>()) [[unlikely]] read_arguments();
+        return;
+      }
+    }
+    read_rare();
+  }
+  [[gnu::noinline]] constexpr void read_rare() noexcept {
     found_ = false;
     while (!found_ && next_ != std::default_sentinel) {
       const any_record<fdr_format<O>> item = *next_;
+      if (item.template is<function_record>()) return read();
       visit(item, [&](const auto& typed) { found_ = state_.take(typed, event_); });
       event_.offset = item.offset();
       ++next_;
-      if (found_ && event_.mark == mark_kind::none) read_arguments();
     }
   }
-  constexpr void read_arguments() noexcept {
-    if (next_ == std::default_sentinel || !(*next_).template is<call_argument_record>()) return;
+  [[gnu::noinline]] constexpr void read_arguments() noexcept {
     const std::byte* const first = (*next_).bytes().data();
     std::size_t count = 0;
     for (; next_ != std::default_sentinel && (*next_).template is<call_argument_record>(); ++next_) ++count;

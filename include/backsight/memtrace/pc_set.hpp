@@ -65,8 +65,11 @@ class pc_inserter {
   void insert(std::uint64_t pc) {
     const std::uint64_t number = pc / pc_set::page_size;
     slot& recent = recent_[number % recent_.size()];
-    if (recent.number != number || recent.bits == nullptr) [[unlikely]] recent = {number, set_->page(number)};
-    recent.bits[pc / 64 % pc_set::words] |= std::uint64_t{1} << pc % 64;
+    if (recent.number != number || recent.bits == nullptr) [[unlikely]] look_up(number);
+    // Most addresses are in the set already: a store for each would make the next one wait for it.
+    std::uint64_t& word = recent.bits[pc / 64 % pc_set::words];
+    const std::uint64_t bit = std::uint64_t{1} << pc % 64;
+    if ((word & bit) == 0) word |= bit;
   }
 
  private:
@@ -74,6 +77,9 @@ class pc_inserter {
     std::uint64_t number = 0;
     std::uint64_t* bits = nullptr;
   };
+  // Not inlined, so that the loop around insert() keeps its registers.
+  [[gnu::noinline]] void look_up(std::uint64_t number) { recent_[number % recent_.size()] = {number, set_->page(number)}; }
+
   pc_set* set_ = nullptr;
   std::array<slot, 256> recent_{};
 };

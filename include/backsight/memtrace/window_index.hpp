@@ -64,8 +64,9 @@ struct indexed_window {
 
 /// The bytes of an index over `windows`, to be written to a file.
 [[nodiscard]] inline std::vector<std::byte> save_index(std::vector<indexed_window> windows) {
-  std::stable_sort(windows.begin(), windows.end(), [](const indexed_window& a, const indexed_window& b) {
-    return a.file != b.file ? a.file < b.file : a.what.ordinal < b.what.ordinal;
+  std::sort(windows.begin(), windows.end(), [](const indexed_window& a, const indexed_window& b) {
+    if (a.file != b.file) return a.file < b.file;
+    return a.what.ordinal != b.what.ordinal ? a.what.ordinal < b.what.ordinal : a.what.begin < b.what.begin;
   });
   std::uint64_t files = 0;
   for (const indexed_window& one : windows) files = std::max<std::uint64_t>(files, one.file + std::uint64_t{1});

@@ -10,6 +10,30 @@ set(BACKSIGHT_HEADERS
   include/backsight/analysis/function_table.hpp
   include/backsight/analysis/parallel.hpp
 
+  include/backsight/cfi/address_space.hpp
+  include/backsight/cfi/arch/aarch64.hpp
+  include/backsight/cfi/arch/arm.hpp
+  include/backsight/cfi/arch/generic.hpp
+  include/backsight/cfi/arch/i386.hpp
+  include/backsight/cfi/arch/riscv64.hpp
+  include/backsight/cfi/arch/x86_64.hpp
+  include/backsight/cfi/batch.hpp
+  include/backsight/cfi/frame.hpp
+  include/backsight/cfi/frame_sections.hpp
+  include/backsight/cfi/general_rule.hpp
+  include/backsight/cfi/header_table.hpp
+  include/backsight/cfi/in_process.hpp
+  include/backsight/cfi/interpreter.hpp
+  include/backsight/cfi/lookup.hpp
+  include/backsight/cfi/program.hpp
+  include/backsight/cfi/rule.hpp
+  include/backsight/cfi/section.hpp
+  include/backsight/cfi/table.hpp
+  include/backsight/cfi/table_builder.hpp
+  include/backsight/cfi/table_encoder.hpp
+  include/backsight/cfi/unwind.hpp
+  include/backsight/cfi/unwind_rule.hpp
+
   include/backsight/core/any_record.hpp
   include/backsight/core/bytes.hpp
   include/backsight/core/cursor.hpp
@@ -26,6 +50,10 @@ set(BACKSIGHT_HEADERS
   include/backsight/core/record_span.hpp
   include/backsight/core/schema.hpp
   include/backsight/core/text.hpp
+
+  include/backsight/dwarf/constants.hpp
+  include/backsight/dwarf/expression.hpp
+  include/backsight/dwarf/pointer_encoding.hpp
 
   include/backsight/elf/schema.hpp
   include/backsight/elf/sections.hpp

@@ -11,6 +11,7 @@
 
 #include <backsight/version.hpp>
 
+#include "commands.hpp"
 #include "memtrace_commands.hpp"
 #include "program.hpp"
 
@@ -130,6 +131,8 @@ int main(int count, char** words) {
   cli::arguments arguments;
   int code = cli::success;
   add_commands(app, arguments, code);
+  cli::add_cfi_commands(app, code);
+  cli::add_unwind_command(app, code);
   cli::memtrace::add_commands(app, code);
   try {
     app.parse(count, words);

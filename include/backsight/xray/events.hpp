@@ -217,6 +217,7 @@ template <order O>
 
 /// Calls `f(event)` for each event of a block that can be read and `on_fault(fault)` for what cannot. A record that may
 /// not stand where it stands, but can be read, is reported (0 bytes skipped) and read, once thread and time are known.
+/// A block that its BufferExtents counts longer than the log is reported as truncated, at the end of the log.
 template <order O, class Function, class OnFault>
 constexpr void for_each_event(const log& opened, const block& where, Function&& f, OnFault&& on_fault) {
   const auto events = events_of<O>(where, opened.version());
@@ -233,6 +234,7 @@ constexpr void for_each_event(const log& opened, const block& where, Function&& 
     for (; more != std::default_sentinel; ++more) f(*more);
     error = more.error();
   }
+  if (!error && where.missing != 0) error = {errc::truncated, end};
   if (!error) return;
   if (error.code == errc::truncated && end < opened.bytes().size()) error.code = errc::record_crosses_block;
   on_fault(fault{error.code, error.offset, end - error.offset});
@@ -265,7 +267,11 @@ constexpr void for_each_basic_event(const log& opened, Function&& f, OnFault&& o
     const bool fits = has_pending && pending.function == static_cast<std::uint32_t>(item[r::function_id]) &&
                       pending.thread == static_cast<std::int32_t>(item[r::thread_id]) &&
                       (!with_process || pending.process == static_cast<std::int32_t>(item[r::process_id]));
-    if (!fits) return on_fault(fault{errc::unpaired_record, offset, r::size});
+    if (!fits) {
+      // Arguments of a call lie side by side: one behind a stray one belongs to nothing either.
+      flush();
+      return on_fault(fault{errc::unpaired_record, offset, r::size});
+    }
     const std::byte* const first =
         pending.arguments.empty() ? item.bytes().data() : item.bytes().data() - pending.arguments.size() * r::size;
     pending.arguments = call_arguments(first, pending.arguments.size() + 1, r::size, 16, O);

@@ -12,11 +12,13 @@
 #include <backsight/version.hpp>
 
 #include "commands.hpp"
+#include "memtrace_commands.hpp"
 #include "program.hpp"
 
 namespace {
 
-constexpr std::array formats{&cli::xray_format};
+// Formats that look at more of a file come before those that look at less.
+constexpr std::array formats{&cli::memtrace_format, &cli::xray_format};
 
 /// The first bytes of a file or of stdin, none for a folder; reports an error and gives false when it cannot be read.
 bool read_head(const std::string& path, std::vector<std::byte>& head) {
@@ -131,6 +133,7 @@ int main(int count, char** words) {
   add_commands(app, arguments, code);
   cli::add_cfi_commands(app, code);
   cli::add_unwind_command(app, code);
+  cli::memtrace::add_commands(app, code);
   try {
     app.parse(count, words);
   } catch (const CLI::ParseError& error) {

@@ -152,6 +152,7 @@ struct trace_format {
   int (*export_to)(const arguments&);
 };
 
+extern const trace_format memtrace_format;
 extern const trace_format xray_format;
 
 }  // namespace cli

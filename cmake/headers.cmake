@@ -1,7 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # Every public header, folder by folder. A header that is not here is not installed and not checked.
 set(BACKSIGHT_HEADERS
+  include/backsight/backsight.hpp
   include/backsight/version.hpp
+
+  include/backsight/analysis/call_stack.hpp
+  include/backsight/analysis/call_tree.hpp
+  include/backsight/analysis/distribution.hpp
+  include/backsight/analysis/function_table.hpp
+  include/backsight/analysis/parallel.hpp
 
   include/backsight/core/any_record.hpp
   include/backsight/core/bytes.hpp
@@ -23,6 +30,11 @@ set(BACKSIGHT_HEADERS
   include/backsight/elf/schema.hpp
   include/backsight/elf/sections.hpp
   include/backsight/elf/symbols.hpp
+
+  include/backsight/emit/chrome_json.hpp
+  include/backsight/emit/dot.hpp
+  include/backsight/emit/folded.hpp
+  include/backsight/emit/perfetto.hpp
 
   include/backsight/io/mapped_file.hpp
 

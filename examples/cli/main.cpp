@@ -91,6 +91,7 @@ void add_commands(CLI::App& app, cli::arguments& arguments, int& code) {
   report->add_option("--sort", arguments.sort, "the column to sort by, largest first: sum, self, count, min, median, 90p, 99p, max, function");
   report->add_flag("--deduce-calls", arguments.deduce_calls, "close calls whose exit is missing when a caller exits (llvm-xray's -d)");
   report->add_option("--limit", arguments.limit, "at most this many rows");
+  report->add_option("-j,--jobs", arguments.jobs, "threads of the traced program to work on at once")->check(CLI::Range(1, 256));
 
   auto* stacks = add_trace_command(app, &trace_format::stacks, "stacks", "Show the call paths that take most time", arguments, code);
   add_symbols(stacks, arguments);

@@ -8,63 +8,18 @@
 
 #include <support/byte_builder.hpp>
 #include <support/catch.hpp>
+#include <support/no_alloc.hpp>
+
+#include "tick_format.hpp"
 
 using namespace backsight;
+using namespace ticks;
 using test::bytes;
 using test::byte_builder;
 
 namespace {
 
-/// A small format: ticks of two bytes with bit 0 clear, notes of four bytes and a payload, and closing records.
-struct tick {
-  static constexpr field<"is_meta", bool, 1> is_meta{};
-  static constexpr field<"value", std::uint16_t, 15> value{};
-  static constexpr layout fields{word<16>(is_meta, value)};
-};
-struct note {
-  static constexpr bool has_payload = true;
-  static constexpr field<"is_meta", bool, 1> is_meta{};
-  static constexpr field<"kind", std::uint8_t, 7> kind{};
-  static constexpr field<"length", std::uint8_t> length{};
-  static constexpr layout fields{word<8>(is_meta, kind), length};
-};
-struct close {
-  static constexpr field<"is_meta", bool, 1> is_meta{};
-  static constexpr field<"kind", std::uint8_t, 7> kind{};
-  static constexpr layout fields{word<8>(is_meta, kind)};
-};
-
-struct format {
-  using records = record_list<tick, note, close>;
-  using context = no_context;
-  static constexpr order byte_order = order::little;
-  static constexpr std::size_t head_bytes = 1;
-  static constexpr common_record<tick, std::uint16_t> common{.mask = 1, .value = 0};
-  static constexpr auto transitions = grammar<records>{}
-                                          .start<note>()
-                                          .follow<note, note, tick, close>()
-                                          .follow<tick, tick, note, close>()
-                                          .follow<close, note>()
-                                          .finish<tick, close>();
-  static constexpr kind_result kind_of(const std::byte* at, const context&) {
-    const auto head = std::to_integer<unsigned>(*at);
-    if ((head & 1U) == 0) return records::index_of<tick>;
-    if (head >> 1 == 1) return records::index_of<note>;
-    if (head >> 1 == 2) return records::index_of<close>;
-    return errc::unknown_record;
-  }
-  static constexpr payload_result payload_size(record<note, byte_order> item, const context&) {
-    if (item[note::length] == 255) return errc::bad_size;
-    return std::size_t{item[note::length]};
-  }
-  static constexpr std::size_t resync(byte_view all, std::size_t from, context&) {
-    while (from < all.size() && all[from] != std::byte{3}) ++from;
-    return from;
-  }
-};
-
 using range = record_range<format>;
-static_assert(record_format<format>);
 static_assert(std::ranges::forward_range<range>);
 static_assert(std::ranges::view<range>);
 static_assert(std::ranges::borrowed_range<range>);
@@ -79,11 +34,24 @@ constexpr std::uint64_t sum_of_ticks(byte_view view) {
     visit(item, overloaded{
                     [&](record<tick, order::little> it) { sum += it[tick::value]; },
                     [&](record<note, order::little> it) { sum += 1000 * it.payload().size(); },
-                    [&](record<close, order::little>) { sum += 1000000; },
+                    [&](record<closing, order::little>) { sum += 1000000; },
                 });
   }
   return sum;
 }
+
+}  // namespace
+
+namespace {
+
+/// Members may be called as the optional properties of a schema are.
+struct awkward_names {
+  static constexpr field<"size", std::uint16_t> size{};
+  static constexpr field<"name", std::uint8_t> name{};
+  static constexpr field<"has_payload", std::uint8_t> has_payload{};
+  static constexpr layout fields{size, name, has_payload};
+};
+static_assert(schema<awkward_names> && size_of<awkward_names> == 4 && !has_payload<awkward_names>);
 
 }  // namespace
 
@@ -170,4 +138,155 @@ TEST_CASE("get_if gives the record when it is of that kind") {
   REQUIRE(get_if<note>(first));
   CHECK(get_if<note>(first).payload().size() == 2);
   CHECK_FALSE(get_if<tick>(first));
+}
+
+TEST_CASE("a range without its grammar gives every record in any order") {
+  constexpr auto shuffled = bytes<5, 4, 0, 5, 3, 0>;
+  using loose = record_range<format, grammar_check::ignored>;
+  STATIC_REQUIRE_FALSE(loose(shuffled).validate());
+  STATIC_REQUIRE(range(shuffled).validate() == trace_error{errc::bad_transition, 0});
+  std::size_t count = 0;
+  CHECK_FALSE(for_each(loose(shuffled), [&](auto) { ++count; }));
+  CHECK(count == 4);
+}
+
+TEST_CASE("iterators are equal at the same place, may outlive the range, and give offsets that grow") {
+  auto it = range(good).begin();
+  auto other = it++;
+  CHECK(it != other);
+  CHECK(++other == it);
+  CHECK(it.offset() == 4);
+  CHECK_FALSE(it.error());
+  CHECK(range(good).at(4, {}).offset() == 4);
+  std::uint64_t last = 0;
+  for (++it; it != std::default_sentinel; ++it) {
+    CHECK(it.offset() > last);
+    last = it.offset();
+  }
+  CHECK(it.offset() == good.size());
+  CHECK(range().begin() == std::default_sentinel);
+}
+
+TEST_CASE("a run from within a run is its rest, and of another kind it is empty") {
+  auto it = range(good).begin();
+  CHECK(it.take_run().empty());
+  ++it;
+  ++it;
+  const byte_view run = it.take_run();
+  CHECK(run.data() == good.data() + 6);
+  CHECK(run.size() == 2);
+  CHECK(it.offset() == 8);
+}
+
+TEST_CASE("iterating never allocates") {
+  std::uint64_t sum = 0;
+  CHECK(test::allocations_in([&] { sum = sum_of_ticks(good); }) == 0);
+  CHECK(sum != 0);
+}
+
+namespace {
+
+/// Lengths and kinds that depend on what came before: a width record sets how many bytes the data records behind it have;
+/// an end record ends the range whatever follows.
+struct width_record {
+  static constexpr field<"tag", std::uint8_t> tag{};
+  static constexpr field<"bytes", std::uint8_t> bytes{};
+  static constexpr layout fields{tag, bytes};
+};
+struct data_record {
+  static constexpr bool has_payload = true;
+  static constexpr field<"tag", std::uint8_t> tag{};
+  static constexpr layout fields{tag};
+};
+struct end_record {
+  static constexpr field<"tag", std::uint8_t> tag{};
+  static constexpr layout fields{tag};
+};
+struct width_context {
+  std::size_t width = 1;
+};
+struct width_format {
+  using records = record_list<width_record, data_record, end_record>;
+  using context = width_context;
+  using terminator = end_record;
+  static constexpr order byte_order = order::big;
+  static constexpr std::size_t head_bytes = 1;
+  static constexpr kind_result kind_of(const std::byte* at, const context&) {
+    const auto tag = std::to_integer<std::size_t>(*at);
+    if (tag > 2) return errc::unknown_record;
+    return tag;
+  }
+  static constexpr errc check(record<width_record, byte_order> item, const context&) {
+    return item[width_record::bytes] > 9 ? errc::bad_value : errc::ok;
+  }
+  static constexpr payload_result payload_size(record<data_record, byte_order>, const context& in) { return in.width; }
+  static constexpr void advance(context& in, record<width_record, byte_order> item) { in.width = item[width_record::bytes]; }
+  static constexpr std::size_t resync(byte_view all, std::size_t from, context& in) {
+    while (from < all.size() && all[from] != std::byte{0}) ++from;
+    in.width = 0;
+    return from;
+  }
+};
+static_assert(record_format<width_format>);
+using widths = record_range<width_format>;
+
+constexpr bool follows_its_context() {
+  constexpr auto data = bytes<1, 'a', 0, 3, 1, 'a', 'b', 'c', 0, 0, 1, 1>;
+  std::size_t sizes = 0;
+  const trace_error error = for_each(widths(data), [&](auto item) {
+    if (const auto found = get_if<data_record>(item)) sizes = sizes * 10 + found.payload().size();
+  });
+  auto it = widths(data).begin();
+  ++it;
+  ++it;
+  return !error && sizes == 1300 && it.context().width == 3 && !widths(bytes<1, 'a', 'b'>, {2}).validate() &&
+         widths(bytes<1, 'a', 'b'>, {3}).validate() == trace_error{errc::truncated, 0};
+}
+
+constexpr bool ends_behind_its_terminator() {
+  constexpr auto data = bytes<0, 0, 2, 99, 99>;
+  auto it = widths(data).begin();
+  ++it;
+  const bool at_terminator = (*it).is<end_record>();
+  ++it;
+  return at_terminator && it == std::default_sentinel && !it.error() && it.offset() == 3 &&
+         !record_range<width_format, grammar_check::ignored>(data).validate();
+}
+
+}  // namespace
+
+TEST_CASE("a format's lengths may depend on the records before") {
+  STATIC_REQUIRE(follows_its_context());
+  CHECK(follows_its_context());
+}
+
+TEST_CASE("a range ends behind its terminator, whatever bytes follow") {
+  STATIC_REQUIRE(ends_behind_its_terminator());
+  CHECK(ends_behind_its_terminator());
+}
+
+TEST_CASE("a value that a format does not allow stops the range") {
+  CHECK(widths(bytes<0, 5, 0, 10>).validate() == trace_error{errc::bad_value, 2});
+}
+
+TEST_CASE("salvage goes on with the context that the format gives for the safe place") {
+  constexpr auto data = bytes<0, 1, 1, 'a', 77, 0, 0, 1, 1, 0, 12, 0, 2>;
+  std::vector<std::uint64_t> offsets;
+  std::vector<fault> faults;
+  const std::size_t count = for_each_salvaging(
+      widths(data, {}, 1000), [&](auto item) { offsets.push_back(item.offset()); }, [&](fault f) { faults.push_back(f); });
+  CHECK(count == 2);
+  CHECK(offsets == std::vector<std::uint64_t>{1000, 1002, 1005, 1007, 1008, 1011});
+  CHECK(faults == std::vector<fault>{{errc::unknown_record, 1004, 1}, {errc::bad_value, 1009, 2}});
+}
+
+TEST_CASE("salvage without a fault, of nothing, and of a format that cannot resume") {
+  const auto ignore = [](auto&&...) {};
+  CHECK(for_each_salvaging(range(good), ignore, ignore) == 0);
+  CHECK(for_each_salvaging(range(byte_view{}), ignore, ignore) == 0);
+  // A fault at the very end skips nothing.
+  std::vector<fault> faults;
+  constexpr auto note_last = bytes<3, 0>;
+  CHECK(for_each_salvaging(range(note_last), ignore, [&](fault f) { faults.push_back(f); }) == 1);
+  CHECK(faults == std::vector<fault>{{errc::bad_end, 2, 0}});
 }

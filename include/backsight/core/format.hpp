@@ -137,7 +137,7 @@ struct common_of {
 };
 
 template <record_format F, class S>
-[[nodiscard]] constexpr payload_result payload_size_of(const record<S, F::byte_order>& members, std::size_t available,
+[[nodiscard, gnu::always_inline]] constexpr payload_result payload_size_of(const record<S, F::byte_order>& members, std::size_t available,
                                                        const typename F::context& context) noexcept {
   if constexpr (requires { F::payload_size(members, byte_view{}, context); }) {
     return F::payload_size(members, byte_view(members.bytes().data() + size_of<S>, available), context);
@@ -147,7 +147,7 @@ template <record_format F, class S>
 }
 
 template <record_format F, class S>
-[[nodiscard]] constexpr step decode_as(const std::byte* at, std::size_t available, const typename F::context& context,
+[[nodiscard, gnu::always_inline]] constexpr step decode_as(const std::byte* at, std::size_t available, const typename F::context& context,
                                        std::uint32_t kind) noexcept {
   using view = record<S, F::byte_order>;
   if (available < size_of<S>) return {0, no_kind, errc::truncated};
@@ -165,19 +165,24 @@ template <record_format F, class S>
   }
 }
 
-/// Decodes what begins at `at`. Reads at most `available` bytes.
+template <record_format F, std::size_t... Is>
+[[nodiscard, gnu::always_inline]] constexpr step decode_kind(const std::byte* at, std::size_t available,
+                                                             typename F::context context, std::uint32_t kind,
+                                                             std::index_sequence<Is...>) noexcept {
+  step result{0, no_kind, errc::unknown_record};
+  (void)((kind == Is && (result = decode_as<F, typename F::records::template at<Is>>(at, available, context, kind), true)) || ...);
+  return result;
+}
+
+/// Decodes what begins at `at`. Reads at most `available` bytes. Everything goes in and out by value and without a call, so
+/// that the loop around it keeps its variables in registers.
 template <record_format F>
-[[nodiscard]] constexpr step decode(const std::byte* at, std::size_t available, const typename F::context& context) noexcept {
+[[nodiscard, gnu::always_inline]] constexpr step decode(const std::byte* at, std::size_t available,
+                                                        typename F::context context) noexcept {
   if (available < F::head_bytes) return {0, no_kind, errc::truncated};
   const kind_result found = F::kind_of(at, context);
   if (found.code != errc::ok) return {0, no_kind, found.code};
-  step result{0, no_kind, errc::unknown_record};
-  [&]<std::size_t... Is>(std::index_sequence<Is...>) {
-    (void)((found.kind == Is &&
-            (result = decode_as<F, typename F::records::template at<Is>>(at, available, context, found.kind), true)) ||
-           ...);
-  }(std::make_index_sequence<F::records::size>{});
-  return result;
+  return decode_kind<F>(at, available, context, found.kind, std::make_index_sequence<F::records::size>{});
 }
 
 }  // namespace detail

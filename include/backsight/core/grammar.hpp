@@ -16,10 +16,10 @@ using record_list = detail::type_list<Schemas...>;
 /// Which kinds of record may begin a sequence, follow one another and end it, as a table made at compile time:
 ///   `grammar<records>{}.start<A>().follow<A, B, C>().follow<B, B, C>().finish<C>()`
 /// reads: A begins; after A come B or C; after B come B or C; C may be the last. An empty sequence is always allowed.
-/// Checking one step costs a shift and a bit test. At most 64 kinds.
+/// Checking one step costs a shift and a bit test. At most 63 kinds, so that these and the start fit a word.
 template <class Records>
 class grammar {
-  static_assert(Records::size <= 64, "backsight: a grammar holds at most 64 kinds of record");
+  static_assert(Records::size <= 63, "backsight: a grammar holds at most 63 kinds of record");
 
  public:
   /// The number that stands for "before the first record".
@@ -67,7 +67,7 @@ class grammar {
     for (std::uint32_t from = 0; from < Records::size; ++from) {
       if (may_follow(from, to)) mask |= std::uint64_t{1} << from;
     }
-    if (Records::size < 64 && may_follow(start_state, to)) mask |= std::uint64_t{1} << (Records::size % 64);
+    if (may_follow(start_state, to)) mask |= std::uint64_t{1} << start_state;
     return mask;
   }
 

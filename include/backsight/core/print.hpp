@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <bit>
 #include <charconv>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
@@ -15,7 +17,7 @@ namespace backsight {
 /// How print calls a record of schema S: its `name`, or "record" where it declares none.
 template <schema S>
 [[nodiscard]] constexpr const char* name_of_schema() noexcept {
-  if constexpr (requires { S::name; }) return S::name;
+  if constexpr (requires { { S::name } -> std::convertible_to<const char*>; }) return S::name;
   else return "record";
 }
 
@@ -126,6 +128,81 @@ constexpr Out json_line(Out out, const record<S, O>& item, std::uint64_t offset)
   });
   if constexpr (has_payload<S>) out = text::quoted(text::literal(out, ",\"payload\":"), item.payload());
   *out++ = '}';
+  return out;
+}
+
+namespace detail {
+
+/// The columns of a table that holds records of several kinds: every member name of any of them, once.
+template <record_format F>
+struct format_columns {
+  static constexpr std::size_t capacity = []<class... Ss>(type_list<Ss...>) {
+    return (std::size_t{0} + ... + layout_of<Ss>::member_count);
+  }(typename F::records{});
+  std::array<const char*, capacity> names{};
+  std::size_t count = 0;
+  bool payload = false;
+
+  [[nodiscard]] constexpr std::size_t find(const char* name) const noexcept {
+    std::size_t i = 0;
+    while (i < count && !same_text(names[i], name)) ++i;
+    return i;
+  }
+};
+
+template <record_format F>
+inline constexpr format_columns<F> columns_of = [] {
+  format_columns<F> columns;
+  const auto add = [&]<class S>(type_list<S>) {
+    columns.payload = columns.payload || has_payload<S>;
+    for_each_member<S>([&]<class M>(M, auto) {
+      if (!M::is_padding && columns.find(M::name()) == columns.count) columns.names[columns.count++] = M::name();
+    });
+  };
+  [&]<class... Ss>(type_list<Ss...>) { (add(type_list<Ss>{}), ...); }(typename F::records{});
+  return columns;
+}();
+
+}  // namespace detail
+
+/// Writes the head of one CSV table for all records of a format: offset, record, the names of all members, payload.
+template <record_format F, class Out>
+constexpr Out csv_header_of_format(Out out, char separator = ',') {
+  out = text::literal(text::literal(out, "offset"), (separator == ',' ? ",record" : "\trecord"));
+  constexpr auto& columns = detail::columns_of<F>;
+  for (std::size_t i = 0; i < columns.count; ++i) {
+    *out++ = separator;
+    out = text::literal(out, columns.names[i]);
+  }
+  if (columns.payload) {
+    *out++ = separator;
+    out = text::literal(out, "payload");
+  }
+  return out;
+}
+
+/// Writes a record as a line of the table of csv_header_of_format; columns that its kind lacks stay empty.
+template <class Out, record_format F>
+constexpr Out csv_line(Out out, const any_record<F>& item, char separator = ',') {
+  constexpr auto& columns = detail::columns_of<F>;
+  out = text::decimal(out, item.offset());
+  *out++ = separator;
+  visit(item, [&]<schema S, order O>(const record<S, O>& typed) {
+    out = text::literal(out, name_of_schema<S>());
+    for (std::size_t column = 0; column < columns.count; ++column) {
+      *out++ = separator;
+      for_each_member<S>([&]<class M>(M, auto index) {
+        if constexpr (!M::is_padding) {
+          constexpr std::size_t own = columns.find(M::name());
+          if (own == column) out = print_value(out, typed.template member_at<index>());
+        }
+      });
+    }
+    if constexpr (columns.payload) {
+      *out++ = separator;
+      if constexpr (has_payload<S>) out = text::hex_bytes(out, typed.payload());
+    }
+  });
   return out;
 }
 

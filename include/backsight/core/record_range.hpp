@@ -69,12 +69,26 @@ class record_range<F, Check>::iterator {
     return {position_, size_, kind_, offset()};
   }
 
-  constexpr iterator& operator++() noexcept {
+  // All of it inlined by force: an iterator whose address were taken would live in memory, and a call in the loop would put
+  // what the caller adds up there; either makes the loop three times slower (GCC 12, Clang 19).
+  [[gnu::always_inline]] constexpr iterator& operator++() noexcept {
     BACKSIGHT_ASSERT(kind_ != detail::no_kind);
-    advance_context();
-    previous_ = kind_;
-    position_ += size_;
-    decode_here();
+    const std::uint32_t previous = kind_;
+    if constexpr (detail::has_common<F>) {
+      using common = detail::common_of<F>;
+      if (previous == common::kind) {
+        // A common record may follow itself and leaves the context alone: only the position changes.
+        position_ += common::size;
+        if (static_cast<std::size_t>(end_ - position_) >= common::size && common::difference(position_) == 0) return *this;
+      } else {
+        advance_context();
+        position_ += size_;
+      }
+    } else {
+      advance_context();
+      position_ += size_;
+    }
+    set(decode_here(position_, static_cast<std::size_t>(end_ - position_), previous, context_));
     return *this;
   }
   constexpr iterator operator++(int) noexcept {
@@ -117,9 +131,8 @@ class record_range<F, Check>::iterator {
       at += stride;
     }
     while (static_cast<std::size_t>(end_ - at) >= common::size && common::difference(at) == 0) at += common::size;
-    previous_ = common::kind;
     position_ = at;
-    decode_here();
+    set(decode_out_of_line(position_, static_cast<std::size_t>(end_ - position_), common::kind, context_));
     return {run, static_cast<std::size_t>(at - run)};
   }
 
@@ -131,7 +144,13 @@ class record_range<F, Check>::iterator {
   constexpr iterator(byte_view bytes, std::size_t position, std::uint64_t base, const context_type& context) noexcept
       : first_(bytes.data()), position_(bytes.data() + position), end_(bytes.data() + bytes.size()), base_(base),
         context_(context) {
-    decode_here();
+    set(decode_out_of_line(position_, static_cast<std::size_t>(end_ - position_), start, context_));
+  }
+
+  constexpr void set(detail::step found) noexcept {
+    kind_ = found.kind;
+    size_ = found.size;
+    code_ = found.code;
   }
 
   constexpr void advance_context() noexcept {
@@ -143,27 +162,10 @@ class record_range<F, Check>::iterator {
     }
   }
 
-  constexpr void decode_here() noexcept {
-    if constexpr (detail::has_common<F>) {
-      using common = detail::common_of<F>;
-      constexpr std::uint64_t before = Check == grammar_check::enforced ? rules.predecessors(common::kind)
-                                                                       : ~(std::uint64_t{1} << detail::terminator_of<F> % 64);
-      if (static_cast<std::size_t>(end_ - position_) >= common::size && common::difference(position_) == 0 &&
-          (before >> previous_ & 1U) != 0) {
-        kind_ = common::kind;
-        size_ = common::size;
-        return;
-      }
-    }
-    // By value in and out: an iterator whose address were taken here would have to live in memory.
-    const detail::step next = decode_rare(position_, static_cast<std::size_t>(end_ - position_), previous_, context_);
-    kind_ = next.kind;
-    size_ = next.size;
-    code_ = next.code;
-  }
-
-  [[nodiscard]] static constexpr detail::step decode_rare(const std::byte* at, std::size_t available,
-                                                          std::uint32_t previous, context_type context) noexcept {
+  /// What begins at `at`, after a record of kind `previous` (`start`: none).
+  [[nodiscard, gnu::always_inline]] static constexpr detail::step decode_here(const std::byte* at, std::size_t available,
+                                                                              std::uint32_t previous,
+                                                                              context_type context) noexcept {
     if (previous == detail::terminator_of<F> && previous != detail::no_kind) return {};
     if (available == 0) {
       const bool complete = Check == grammar_check::ignored || rules.may_finish(previous);
@@ -176,13 +178,19 @@ class record_range<F, Check>::iterator {
     return next;
   }
 
+  /// The same for places outside of loops over single records.
+  [[nodiscard, gnu::noinline]] static constexpr detail::step decode_out_of_line(const std::byte* at, std::size_t available,
+                                                                                std::uint32_t previous,
+                                                                                context_type context) noexcept {
+    return decode_here(at, available, previous, context);
+  }
+
   const std::byte* first_ = nullptr;
   const std::byte* position_ = nullptr;
   const std::byte* end_ = nullptr;
   std::uint64_t base_ = 0;
   std::size_t size_ = 0;
   std::uint32_t kind_ = detail::no_kind;
-  std::uint32_t previous_ = start;
   errc code_ = errc::ok;
   [[no_unique_address]] context_type context_{};
 };

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <type_traits>
 #include <utility>
@@ -165,26 +166,38 @@ inline constexpr bool is_layout<layout<Groups...>> = true;
 template <class S>
 using layout_of = std::remove_cvref_t<decltype(S::fields)>;
 
+[[nodiscard]] constexpr bool same_text(const char* a, const char* b) noexcept {
+  while (*a != '\0' && *a == *b) ++a, ++b;
+  return *a == *b;
+}
+
 template <class... Members>
 consteval bool names_differ(type_list<Members...>) {
   // Not null pointers for padding: under -fsanitize=undefined GCC 12 does not compare them in a constant expression.
   const std::array<const char*, sizeof...(Members) + 1> names{Members::name()..., ""};
   const std::array<bool, sizeof...(Members) + 1> unnamed{Members::is_padding..., true};
-  const auto same = [](const char* a, const char* b) {
-    while (*a != '\0' && *a == *b) ++a, ++b;
-    return *a == *b;
-  };
   for (std::size_t i = 0; i < sizeof...(Members); ++i) {
     for (std::size_t j = 0; j < i; ++j) {
-      if (!unnamed[i] && !unnamed[j] && same(names[i], names[j])) return false;
+      if (!unnamed[i] && !unnamed[j] && same_text(names[i], names[j])) return false;
     }
   }
   return true;
 }
 
+// A member may itself be called size or has_payload; only a number states the size of the record, only a bool a payload.
+// Concepts of their own: Clang 16 crashes on such a requirement inside the lambda of a variable template.
+template <class S>
+concept states_size = requires {
+  { S::size } -> std::convertible_to<std::size_t>;
+};
+template <class S>
+concept states_payload = requires {
+  { S::has_payload } -> std::convertible_to<bool>;
+};
+
 template <class S>
 consteval bool size_as_stated() {
-  if constexpr (requires { S::size; }) {
+  if constexpr (states_size<S>) {
     static_assert(layout_of<S>::size <= S::size, "backsight: the members overrun the stated size of the record");
     static_assert(layout_of<S>::size >= S::size, "backsight: bytes at the end of the record belong to no member");
     return layout_of<S>::size == S::size;
@@ -214,7 +227,7 @@ inline constexpr std::size_t size_of = detail::layout_of<S>::size;
 /// Bytes of varying length follow the members of S.
 template <schema S>
 inline constexpr bool has_payload = [] {
-  if constexpr (requires { S::has_payload; }) return S::has_payload;
+  if constexpr (detail::states_payload<S>) return S::has_payload;
   else return false;
 }();
 

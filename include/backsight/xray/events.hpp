@@ -43,6 +43,7 @@ enum class mark_kind : std::uint8_t { none, custom, typed };
 struct event {
   event_kind kind = event_kind::mark;
   mark_kind mark = mark_kind::none;
+  bool with_arguments = false;    ///< An enter that logs arguments, even if none followed.
   std::uint16_t cpu = 0;
   std::uint16_t event_type = 0;   ///< Of a typed event.
   std::uint32_t function = 0;     ///< The function id; 0 for marks.
@@ -84,7 +85,7 @@ template <schema S, order O>
 constexpr bool fdr_state::take(const record<S, O>& item, event& to) noexcept {
   if constexpr (std::is_same_v<S, function_record>) {
     time += item[S::tsc_delta];
-    to = {.kind = kind_of_action(item[S::action]), .cpu = cpu, .function = item[S::function_id], .thread = thread,
+    to = {.kind = kind_of_action(item[S::action]), .with_arguments = item[S::action] == function_action::enter_args, .cpu = cpu, .function = item[S::function_id], .thread = thread,
           .process = process, .time = time};
     return true;
   } else if constexpr (std::is_same_v<S, custom_event_record_v5> || std::is_same_v<S, typed_event_record_v5>) {
@@ -186,6 +187,7 @@ class fdr_events<O, Check>::iterator {
     for (; next_ != std::default_sentinel && (*next_).template is<call_argument_record>(); ++next_) ++count;
     // Recorders up to LLVM 7 wrote a plain enter; LLVM's reader too makes it one with arguments, whatever it was.
     event_.kind = event_kind::enter;
+    event_.with_arguments = true;
     event_.arguments = call_arguments(first, count, metadata_head::size, 1, O);
   }
 
@@ -238,7 +240,8 @@ constexpr void for_each_basic_event(const log& opened, Function&& f, OnFault&& o
   const auto take_function = [&](record<basic_function_record, O> item, std::uint64_t offset) {
     flush();
     using r = basic_function_record;
-    pending = {.kind = kind_of_action(item[r::action]), .cpu = item[r::cpu],
+    pending = {.kind = kind_of_action(item[r::action]), .with_arguments = item[r::action] == function_action::enter_args,
+               .cpu = item[r::cpu],
                .function = static_cast<std::uint32_t>(item[r::function_id]),
                .thread = static_cast<std::int32_t>(item[r::thread_id]),
                .process = with_process ? static_cast<std::int32_t>(item[r::process_id]) : 0,
@@ -253,7 +256,6 @@ constexpr void for_each_basic_event(const log& opened, Function&& f, OnFault&& o
     if (!fits) return on_fault(fault{errc::unpaired_record, offset, r::size});
     const std::byte* const first =
         pending.arguments.empty() ? item.bytes().data() : item.bytes().data() - pending.arguments.size() * r::size;
-    pending.kind = event_kind::enter;
     pending.arguments = call_arguments(first, pending.arguments.size() + 1, r::size, 16, O);
   };
   for_each_salvaging(

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include <backsight/analysis/call_stack.hpp>
+
+namespace backsight::analysis {
+
+/// All call paths of a trace as one tree: a node for each function called from each path, with its calls and times.
+/// Threads that run the same path share its nodes.
+class call_tree {
+ public:
+  using node_id = std::uint32_t;
+  static constexpr node_id root = 0;
+
+  struct node {
+    std::uint64_t function = 0;
+    node_id parent = root;
+    std::uint64_t count = 0;  ///< Calls that ended.
+    std::uint64_t total = 0;  ///< Ticks in these calls.
+    std::uint64_t self = 0;   ///< Ticks outside of their callees.
+  };
+
+  /// The nodes; a parent precedes its children, and node 0 is the root, which is no function.
+  [[nodiscard]] const std::vector<node>& nodes() const noexcept { return nodes_; }
+
+  /// The node of `function` called from `parent`; made when it is new.
+  [[nodiscard]] node_id child(node_id parent, std::uint64_t function) {
+    const auto [at, inserted] = children_.try_emplace(edge{parent, function}, static_cast<node_id>(nodes_.size()));
+    if (inserted) nodes_.push_back({function, parent});
+    return at->second;
+  }
+
+  /// Adds the events of one thread in the order of time, with a stack of their own: see call_stack::take.
+  template <call_event Event>
+  void take(call_stack& stack, const Event& event) {
+    stack.take(
+        event,
+        [&](call_stack::frame& frame, std::size_t depth) {
+          frame.tag = child(depth == 0 ? root : static_cast<node_id>(stack.frames()[depth - 1].tag), frame.function);
+        },
+        [&](const finished_call& call, const call_stack::frame& frame) {
+          node& at = nodes_[static_cast<std::size_t>(frame.tag)];
+          ++at.count;
+          at.total += call.duration;
+          at.self += call.self;
+        });
+  }
+
+  /// The functions from the outermost to that of `id`.
+  [[nodiscard]] std::vector<std::uint64_t> path(node_id id) const {
+    std::vector<std::uint64_t> functions;
+    for (; id != root; id = nodes_[id].parent) functions.insert(functions.begin(), nodes_[id].function);
+    return functions;
+  }
+
+ private:
+  struct edge {
+    node_id parent;
+    std::uint64_t function;
+    [[nodiscard]] friend bool operator==(const edge&, const edge&) = default;
+  };
+  struct edge_hash {
+    [[nodiscard]] std::size_t operator()(const edge& e) const noexcept {
+      std::uint64_t mixed = (e.function + e.parent * 0x9e3779b97f4a7c15U) * 0xff51afd7ed558ccdU;
+      return static_cast<std::size_t>(mixed ^ mixed >> 32);
+    }
+  };
+
+  std::vector<node> nodes_{node{}};
+  std::unordered_map<edge, node_id, edge_hash> children_;
+};
+
+}  // namespace backsight::analysis

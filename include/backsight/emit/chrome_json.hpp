@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include <backsight/core/event.hpp>
+#include <backsight/core/text.hpp>
+
+namespace backsight::emit {
+
+/// Writes events in the JSON form that chrome://tracing, Perfetto and speedscope read. Times are microseconds since the
+/// first event, with three decimals, exact: readers keep them as floating-point numbers, which would not hold an absolute
+/// time. Source: "Trace Event Format", duration and instant events. Never allocates.
+template <class Out>
+class chrome_json {
+ public:
+  explicit chrome_json(Out out) : out_(out) { out_ = text::literal(out_, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":["); }
+
+  /// One event of a thread, at a time in nanoseconds that is not before that of the first event.
+  void event(event_kind kind, std::string_view name, std::int64_t process, std::int64_t thread, std::uint64_t time_ns) {
+    if (first_) start_ns_ = time_ns;
+    out_ = text::literal(out_, first_ ? "\n{\"name\":" : ",\n{\"name\":");
+    first_ = false;
+    out_ = text::quoted(out_, name.data(), name.size());
+    const char* phase = ",\"ph\":\"E\",\"pid\":";
+    if (kind == event_kind::enter) phase = ",\"ph\":\"B\",\"pid\":";
+    if (kind == event_kind::mark) phase = ",\"ph\":\"i\",\"s\":\"t\",\"pid\":";
+    out_ = text::decimal(text::literal(out_, phase), process);
+    out_ = text::decimal(text::literal(out_, ",\"tid\":"), thread);
+    out_ = text::literal(out_, ",\"ts\":");
+    std::uint64_t since = time_ns - start_ns_;
+    if (time_ns < start_ns_) {
+      *out_++ = '-';
+      since = start_ns_ - time_ns;
+    }
+    out_ = text::decimal(out_, since / 1000);
+    *out_++ = '.';
+    out_ = text::decimal(out_, since % 1000, 3);
+    *out_++ = '}';
+  }
+
+  /// Ends the file, with the time of the first event beside the events; nothing may be added afterwards.
+  Out finish() {
+    out_ = text::decimal(text::literal(out_, "\n],\"otherData\":{\"start_ns\":\""), start_ns_);
+    return text::literal(out_, "\"}}\n");
+  }
+
+ private:
+  Out out_;
+  std::uint64_t start_ns_ = 0;
+  bool first_ = true;
+};
+
+}  // namespace backsight::emit

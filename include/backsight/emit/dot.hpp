@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string_view>
+#include <utility>
+
+#include <backsight/analysis/call_tree.hpp>
+#include <backsight/core/text.hpp>
+
+namespace backsight::emit {
+
+/// Writes the call graph of a call tree in the DOT language of Graphviz: a node for each function with its calls and self
+/// time, an edge for each caller and callee with calls and total time, in order of function id. Times go through
+/// `print_time(out, ticks)`; `name(function)` gives a std::string_view.
+template <class Out, class Name, class PrintTime>
+Out dot(Out out, const analysis::call_tree& tree, Name&& name, PrintTime&& print_time) {
+  struct sums {
+    std::uint64_t count = 0, time = 0;
+  };
+  std::map<std::uint64_t, sums> functions;
+  std::map<std::pair<std::uint64_t, std::uint64_t>, sums> edges;
+  const auto& nodes = tree.nodes();
+  for (std::size_t id = 1; id < nodes.size(); ++id) {
+    const auto& node = nodes[id];
+    sums& function = functions[node.function];
+    function.count += node.count;
+    function.time += node.self;
+    if (node.parent == analysis::call_tree::root) continue;
+    sums& edge = edges[{nodes[node.parent].function, node.function}];
+    edge.count += node.count;
+    edge.time += node.total;
+  }
+  out = text::literal(out, "digraph calls {\n  node [shape=box];\n");
+  for (const auto& [function, sum] : functions) {
+    out = text::decimal(text::literal(out, "  f"), function);
+    out = text::literal(out, " [label=\"");
+    for (const char c : std::string_view(name(function))) {
+      if (c == '"' || c == '\\') *out++ = '\\';
+      *out++ = c == '\n' ? ' ' : c;
+    }
+    out = text::decimal(text::literal(out, "\\n"), sum.count);
+    out = print_time(text::literal(out, " calls, self "), sum.time);
+    out = text::literal(out, "\"];\n");
+  }
+  for (const auto& [edge, sum] : edges) {
+    out = text::decimal(text::literal(out, "  f"), edge.first);
+    out = text::decimal(text::literal(out, " -> f"), edge.second);
+    out = text::decimal(text::literal(out, " [label=\""), sum.count);
+    out = print_time(text::literal(out, " calls, "), sum.time);
+    out = text::literal(out, "\"];\n");
+  }
+  return text::literal(out, "}\n");
+}
+
+}  // namespace backsight::emit

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <vector>
+
+#include <backsight/analysis/call_tree.hpp>
+
+#include <support/call_events.hpp>
+#include <support/catch.hpp>
+
+using namespace backsight;
+using analysis::call_tree;
+using test::enter;
+using test::exit;
+
+TEST_CASE("a call tree has one node for each path and adds up its calls and times") {
+  call_tree tree;
+  analysis::call_stack first, second;
+  for (const auto& event : {enter(1, 0), enter(2, 1), exit(2, 4), enter(2, 5), exit(2, 6), enter(3, 6), exit(3, 9), exit(1, 10)}) tree.take(first, event);
+  for (const auto& event : {enter(1, 0), enter(2, 2), exit(2, 3), exit(1, 5), enter(2, 6), exit(2, 8)}) tree.take(second, event);
+
+  REQUIRE(tree.nodes().size() == 5);
+  const auto& main = tree.nodes()[1];
+  CHECK(main.function == 1);
+  CHECK(main.count == 2);
+  CHECK(main.total == 15);
+  CHECK(main.self == 15 - 4 - 3 - 1);
+  const auto& inner = tree.nodes()[2];
+  CHECK(inner.function == 2);
+  CHECK(inner.parent == 1);
+  CHECK(inner.count == 3);
+  CHECK(inner.total == 5);
+  CHECK(tree.nodes()[4].parent == call_tree::root);
+  CHECK(tree.nodes()[4].total == 2);
+  CHECK(tree.path(3) == std::vector<std::uint64_t>{1, 3});
+  CHECK(tree.path(call_tree::root).empty());
+}
+
+TEST_CASE("a call that does not end leaves its node without time") {
+  call_tree tree;
+  analysis::call_stack stack;
+  for (const auto& event : {enter(1, 0), enter(2, 1)}) tree.take(stack, event);
+  REQUIRE(tree.nodes().size() == 3);
+  CHECK(tree.nodes()[2].count == 0);
+  CHECK(tree.nodes()[2].total == 0);
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// expect: the visitor leaves out a kind of record of the format
+#include <backsight/core/any_record.hpp>
+
+using namespace backsight;
+
+struct a_record {
+  static constexpr field<"tag", std::uint8_t> tag{};
+  static constexpr layout fields{tag};
+};
+struct b_record {
+  static constexpr bool has_payload = true;
+  static constexpr field<"tag", std::uint8_t> tag{};
+  static constexpr layout fields{tag};
+};
+struct foreign_record {
+  static constexpr field<"tag", std::uint8_t> tag{};
+  static constexpr layout fields{tag};
+};
+
+struct format {
+  using records = record_list<a_record, b_record>;
+  using context = no_context;
+  static constexpr order byte_order = order::little;
+  static constexpr std::size_t head_bytes = 1;
+  static constexpr kind_result kind_of(const std::byte*, const context&) { return std::size_t{0}; }
+};
+
+int number_of(any_record<format> item);
+int number_of(any_record<format> item) {
+  return visit(item, overloaded{
+                         [](record<a_record, order::little>) { return 1; },
+#ifndef BACKSIGHT_FAIL
+                         [](record<b_record, order::little>) { return 2; },
+#endif
+                     });
+}

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <iterator>
+#include <string>
+#include <string_view>
+
+#include <backsight/emit/dot.hpp>
+
+#include <support/call_events.hpp>
+#include <support/catch.hpp>
+
+using namespace backsight;
+using test::enter;
+using test::exit;
+
+TEST_CASE("a DOT graph adds up nodes and edges over all paths and escapes names") {
+  analysis::call_tree tree;
+  analysis::call_stack stack;
+  for (const auto& event : {enter(1, 0), enter(2, 1), exit(2, 3), exit(1, 4), enter(3, 5), enter(2, 6), exit(2, 7), exit(3, 8)}) tree.take(stack, event);
+  constexpr std::string_view names[]{"", "a", "say \"b\"", "c\\d"};
+  std::string text;
+  emit::dot(
+      std::back_inserter(text), tree, [&](std::uint64_t function) { return names[function]; },
+      [](auto out, std::uint64_t time) { return text::decimal(out, time); });
+  CHECK(text ==
+        "digraph calls {\n"
+        "  node [shape=box];\n"
+        "  f1 [label=\"a\\n1 calls, self 2\"];\n"
+        "  f2 [label=\"say \\\"b\\\"\\n2 calls, self 3\"];\n"
+        "  f3 [label=\"c\\\\d\\n1 calls, self 2\"];\n"
+        "  f1 -> f2 [label=\"1 calls, 2\"];\n"
+        "  f3 -> f2 [label=\"1 calls, 1\"];\n"
+        "}\n");
+}

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checks that need no compiled test: which header includes which, that every header is listed, the version, and how much
+a header costs to include.
+
+    python3 check_headers.py ROOT layers
+    python3 check_headers.py ROOT list
+    python3 check_headers.py ROOT version
+    python3 check_headers.py ROOT budget COMPILER [-isystem FOLDER]...
+
+ROOT is the folder of the project. Every check prints what it found wrong and ends with exit code 1, or 77 when it cannot run.
+"""
+import fnmatch
+import os
+import re
+import subprocess
+import sys
+
+# Which folders of include/backsight a folder may include, beside itself.
+FORMATS = ["elf", "xray", "uftrace", "memtrace", "perf", "dwarf"]
+MAY_INCLUDE = {
+    "core": [],
+    **{name: ["core"] for name in FORMATS},
+    "cfi": ["core", "dwarf", "elf"],
+    "analysis": ["core"],
+    "emit": ["core", "analysis"],
+    "io": ["core", *[name for name in FORMATS]],
+}
+# Arrows that single headers may have beside those.
+EXTRA_ARROWS = {
+    "xray/instr_map.hpp": ["elf"],
+}
+
+# Costly to include, or not usable without exceptions: not in the layers below analysis, emit and io.
+FORBIDDEN = {"iostream", "sstream", "memory", "ranges", "regex", "functional", "string", "variant", "format"}
+FREE_FOLDERS = {"analysis", "emit", "io"}
+# Headers of sessions (many files put together), which may use what they need.
+SESSIONS = {
+    "uftrace/arguments.hpp",
+    "uftrace/enumerations.hpp",
+    "uftrace/recording.hpp",
+    "uftrace/resolver.hpp",
+    "uftrace/short_name.hpp",
+    "uftrace/detail/short_name_parser.hpp",
+}
+# The only header of Boost, and who may include headers of the operating system.
+BOOST = {"boost/endian/conversion.hpp"}
+SYSTEM_HEADER_FOLDERS = {"io"}
+SYSTEM_HEADERS = {"cfi/in_process.hpp": {"link.h"}, "cfi/table.hpp": {"emmintrin.h"}}
+
+
+def headers(root):
+    """The paths of all headers below include/backsight, relative to it, with forward slashes."""
+    base = os.path.join(root, "include", "backsight")
+    for folder, _, files in os.walk(base):
+        for name in files:
+            yield os.path.relpath(os.path.join(folder, name), base).replace(os.sep, "/")
+
+
+def check_layers(root):
+    problems = []
+    for header in sorted(headers(root)):
+        own = header.split("/")[0] if "/" in header else ""
+        text = open(os.path.join(root, "include", "backsight", header), encoding="utf-8").read()
+        problems += problems_of_header(header, own, text)
+    return problems
+
+
+def problems_of_header(header, own, text):
+    problems = []
+    depth = 0
+    if "#pragma once" not in text:
+        problems.append(f"{header}: lacks #pragma once")
+    if not text.startswith("// SPDX-License-Identifier: Apache-2.0\n"):
+        problems.append(f"{header}: lacks the SPDX line")
+    for number, line in enumerate(text.splitlines(), 1):
+        at = f"{header}:{number}"
+        if re.match(r"\s*#\s*if", line):
+            depth += 1
+        if re.match(r"\s*#\s*endif", line):
+            depth -= 1
+        match = re.match(r'\s*#\s*include\s*([<"])([^>"]+)[>"]', line)
+        if not match:
+            continue
+        bracket, name = match.groups()
+        if bracket != "<":
+            problems.append(f"{at}: includes {name} without angle brackets")
+        if depth != 0 and name not in SYSTEM_HEADERS.get(header, set()):
+            problems.append(f"{at}: includes {name} under a condition")
+        if name.startswith("backsight/"):
+            target = name.split("/")[1] if name.count("/") > 1 else ""
+            allowed = [own, *MAY_INCLUDE.get(own, []), *EXTRA_ARROWS.get(header, [])]
+            if header == "backsight.hpp" or name == "backsight/version.hpp":
+                continue  # The umbrella may include everything, everything the version.
+            if own not in MAY_INCLUDE:
+                problems.append(f"{at}: the folder {own} belongs to no layer; add it to MAY_INCLUDE")
+            elif target not in allowed:
+                problems.append(f"{at}: {own} must not include {target or 'the umbrella'} ({name})")
+        elif name.startswith("boost/"):
+            if name not in BOOST:
+                problems.append(f"{at}: of Boost only {', '.join(sorted(BOOST))} is allowed, not {name}")
+        elif "." in name or "/" in name:
+            if own not in SYSTEM_HEADER_FOLDERS and name not in SYSTEM_HEADERS.get(header, set()):
+                problems.append(f"{at}: {own or 'this header'} must not include the system header {name}")
+        elif name in FORBIDDEN and own not in FREE_FOLDERS and header not in SESSIONS:
+            problems.append(f"{at}: {own} must not include <{name}>")
+    return problems
+
+
+def check_list(root):
+    text = open(os.path.join(root, "cmake", "headers.cmake"), encoding="utf-8").read()
+    listed = re.findall(r"^\s*include/backsight/(\S+)$", text, re.MULTILINE)
+    present = set(headers(root))
+    problems = [f"{name}: not listed in cmake/headers.cmake" for name in sorted(present - set(listed))]
+    problems += [f"{name}: listed in cmake/headers.cmake, but not there" for name in sorted(set(listed) - present)]
+    problems += [f"{name}: listed twice in cmake/headers.cmake" for name in sorted({n for n in listed if listed.count(n) > 1})]
+    return problems
+
+
+def check_version(root):
+    project = open(os.path.join(root, "CMakeLists.txt"), encoding="utf-8").read()
+    stated = re.search(r"project\(backsight VERSION (\d+)\.(\d+)\.(\d+)", project).groups()
+    header = open(os.path.join(root, "include", "backsight", "version.hpp"), encoding="utf-8").read()
+    found = tuple(re.search(rf"#define BACKSIGHT_VERSION_{part} (\d+)", header).group(1) for part in ("MAJOR", "MINOR", "PATCH"))
+    problems = []
+    if found != stated:
+        problems.append(f"version.hpp says {'.'.join(found)}, CMakeLists.txt {'.'.join(stated)}")
+    for path, pattern in (("conanfile.py", r'version = "([^"]+)"'), ("packaging/vcpkg/ports/backsight/vcpkg.json", r'"version": "([^"]+)"')):
+        other = re.search(pattern, open(os.path.join(root, path), encoding="utf-8").read())
+        if other is None or other.group(1) != ".".join(stated):
+            problems.append(f"{path} says {other and other.group(1)}, CMakeLists.txt {'.'.join(stated)}")
+    return problems
+
+
+def check_budget(root, compiler, options):
+    version = subprocess.run([compiler, "-dumpfullversion"], capture_output=True, text=True)
+    macros = subprocess.run([compiler, "-dM", "-E", "-x", "c++", os.devnull], capture_output=True, text=True).stdout
+    if "__clang__" in macros or not version.stdout.startswith("12."):
+        print("SKIPPED: the budgets are lines of GCC 12's preprocessor, and this compiler is another one")
+        sys.exit(77)
+    rows = []
+    table = os.path.join(os.path.dirname(os.path.abspath(__file__)), "budget.txt")
+    for line in open(table, encoding="utf-8"):
+        words = line.split("#")[0].split()
+        if words:
+            rows.append((words[0], int(words[1])))
+    problems = []
+    for header in sorted(headers(root)):
+        limit = next((limit for pattern, limit in rows if fnmatch.fnmatchcase(header, pattern)), None)
+        if limit is None:
+            problems.append(f"{header}: has no row in tests/headers/budget.txt")
+            continue
+        source = f"#include <backsight/{header}>\n"
+        done = subprocess.run([compiler, "-std=c++20", "-E", "-P", "-I", os.path.join(root, "include"), *options, "-x", "c++", "-"],
+                              input=source, capture_output=True, text=True)
+        if done.returncode != 0:
+            problems.append(f"{header}: cannot be preprocessed: {done.stderr.strip()}")
+            continue
+        lines = done.stdout.count("\n")
+        print(f"{lines:6} of {limit:6}  {header}")
+        if lines > limit:
+            problems.append(f"{header}: {lines} preprocessed lines, its budget is {limit}")
+    return problems
+
+
+def main():
+    root, what = sys.argv[1:3]
+    if what == "budget":
+        problems = check_budget(root, sys.argv[3], sys.argv[4:])
+    else:
+        problems = {"layers": check_layers, "list": check_list, "version": check_version}[what](root)
+    for problem in problems:
+        print(problem)
+    sys.exit(1 if problems else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The rules of check_headers.py find what they are there for."""
+import unittest
+
+import check_headers
+
+HEAD = "// SPDX-License-Identifier: Apache-2.0\n#pragma once\n"
+
+
+def problems(header, *includes):
+    text = HEAD + "".join(f"#include {name}\n" for name in includes)
+    return check_headers.problems_of_header(header, header.split("/")[0], text)
+
+
+class Layers(unittest.TestCase):
+    def test_a_right_arrow_passes(self):
+        self.assertEqual(problems("xray/fdr.hpp", "<array>", "<backsight/core/record.hpp>", "<backsight/xray/schema.hpp>"), [])
+        self.assertEqual(problems("cfi/table.hpp", "<backsight/elf/sections.hpp>", "<backsight/dwarf/constants.hpp>"), [])
+        self.assertEqual(problems("xray/instr_map.hpp", "<backsight/elf/sections.hpp>"), [])
+        self.assertEqual(problems("cfi/in_process.hpp", "<link.h>"), [])
+        self.assertEqual(problems("analysis/call_graph.hpp", "<string>", "<memory>"), [])
+
+    def test_a_wrong_arrow_is_found(self):
+        for header, name in (("core/record.hpp", "xray/schema.hpp"), ("xray/fdr.hpp", "uftrace/schema.hpp"),
+                             ("xray/fdr.hpp", "elf/sections.hpp"), ("elf/sections.hpp", "io/inflate.hpp"),
+                             ("analysis/call_stack.hpp", "xray/xray.hpp"), ("analysis/call_stack.hpp", "emit/folded.hpp"),
+                             ("cfi/table.hpp", "xray/xray.hpp"), ("core/record.hpp", "backsight.hpp")):
+            self.assertEqual(len(problems(header, f"<backsight/{name}>")), 1, (header, name))
+
+    def test_a_folder_of_no_layer_is_found(self):
+        self.assertEqual(len(problems("new/record.hpp", "<backsight/core/record.hpp>")), 1)
+
+    def test_costly_and_foreign_headers_are_found(self):
+        for name in ("<memory>", "<string>", "<boost/endian.hpp>", "<unistd.h>", "<sys/mman.h>", '"schema.hpp"'):
+            self.assertNotEqual(problems("xray/fdr.hpp", name), [], name)
+
+    def test_an_include_under_a_condition_is_found(self):
+        text = HEAD + "#ifdef X\n#include <array>\n#endif\n"
+        self.assertEqual(len(check_headers.problems_of_header("core/record.hpp", "core", text)), 1)
+
+    def test_a_missing_guard_or_licence_is_found(self):
+        self.assertEqual(len(check_headers.problems_of_header("core/record.hpp", "core", "#include <array>\n")), 2)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <every_header.hpp>
+
+const char* message_from_the_other_unit(backsight::errc code);
+
+int main() {
+  return message_from_the_other_unit(backsight::errc::truncated) == backsight::message(backsight::errc::truncated) ? 0 : 1;
+}

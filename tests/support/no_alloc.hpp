@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+
+namespace backsight::test {
+
+/// Calls of operator new so far, in the whole program.
+[[nodiscard]] std::size_t allocations() noexcept;
+
+/// The number of calls of operator new while `f` runs: `CHECK(allocations_in([&] { ... }) == 0)`.
+template <class F>
+[[nodiscard]] std::size_t allocations_in(F&& f) {
+  const std::size_t before = allocations();
+  f();
+  return allocations() - before;
+}
+
+}  // namespace backsight::test

@@ -10,9 +10,9 @@ namespace backsight::uftrace::detail {
 /// Keeps the earliest of many sources, the lower index first on ties. Changing one time costs log2(sources) comparisons.
 class winner_tree {
  public:
-  explicit winner_tree(std::size_t sources = 0) : times_(sources, 0), ended_(sources, 1) {
+  explicit winner_tree(std::size_t sources = 0) : times_(sources, ~std::uint64_t{0}), ended_(sources, 1) {
     while (leaves_ < sources) leaves_ *= 2;
-    nodes_.assign(leaves_, 0);
+    nodes_.assign(leaves_, sources);
     for (std::size_t i = 0; i < sources; ++i) update(i);
   }
   /// Source `i` goes on at that time.

@@ -191,7 +191,7 @@ class chrome_export {
   void finish() {
     for (std::uint32_t i = 0; i < stacks_.all().size(); ++i) {
       uftrace::task_stack& t = stacks_.all()[i];
-      const std::uint64_t end = t.last_was_perf ? stacks_.end_time(t, records_, i) : t.last_time;
+      const std::uint64_t end = t.consumed_time;
       for (; t.height > 0; --t.height) {
         const std::uint64_t address = stacks_.address(t, t.height - 1);
         if (address == 0 || stacks_.slot(t, t.height - 1) == nullptr) continue;

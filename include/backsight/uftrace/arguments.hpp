@@ -30,11 +30,14 @@ struct value_spec {
   value_format format = value_format::automatic;
   std::uint16_t index = 0;  ///< from 1; 0 for return values
   std::uint16_t size = 8;   ///< bytes; nothing for strings
+  std::uint16_t stack = 0;  ///< the word of the stack that it is read from, from 1; 0 when it has another place
   std::string_view type_name;  ///< of an enumeration or a structure
 
   [[nodiscard]] bool is_text() const noexcept { return format == value_format::string || format == value_format::std_string; }
   /// Both take the same place in a function's list.
-  [[nodiscard]] bool same_place(const value_spec& other) const noexcept { return kind == other.kind && index == other.index; }
+  [[nodiscard]] bool same_place(const value_spec& other) const noexcept {
+    return stack != 0 || other.stack != 0 ? stack == other.stack : kind == other.kind && index == other.index;
+  }
 };
 
 /// The bytes that a value takes in the payload, padding included; `code` is truncated when `rest` ends inside it.
@@ -70,8 +73,13 @@ template <order O>
     const std::size_t comma = text.find(',');
     std::string_view item = text.substr(0, comma);
     text = comma == std::string_view::npos ? std::string_view{} : text.substr(comma + 1);
-    item = item.substr(0, item.find('%'));
     value_spec spec;
+    if (const std::size_t place = item.find('%'); place != std::string_view::npos) {
+      std::string_view where = item.substr(place + 1);
+      const auto word = detail::take(where, "stack+") ? detail::take_number(where, 10) : std::nullopt;
+      if (word && *word <= 0xffff) spec.stack = static_cast<std::uint16_t>(*word);
+      item = item.substr(0, place);
+    }
     spec.size = static_cast<std::uint16_t>(long_size);
     if (detail::take(item, "retval")) {
       spec.kind = value_kind::return_value;

@@ -35,7 +35,8 @@ struct task_stack {
   bool started = false;
   bool lost = false;             ///< records were lost just now
   bool last_was_perf = false;
-  std::uint64_t last_time = 0;
+  std::uint64_t last_time = 0;      ///< of its last record in the task file
+  std::uint64_t consumed_time = 0;  ///< of its last record of any source
 };
 
 struct stack_options {
@@ -69,6 +70,7 @@ class call_stacks {
   /// Moves the stack of the record's task. Every analysis does this with every record, also with those it then hides.
   void consume(const merged_record& r) {
     task_stack& t = tasks_[r.data_index];
+    t.consumed_time = r.time;
     if (r.source == record_source::task_file) [[likely]] {
       t.last_time = r.time;
       t.last_was_perf = false;

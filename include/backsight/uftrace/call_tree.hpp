@@ -43,7 +43,8 @@ class call_tree {
     const std::uint32_t to = child_of(at, name, address);
     ++nodes_[to].calls;
     current_[data_index] = to;
-    if (forks) forks_.push_back({to, address, process_of(data_index), false});
+    // One for each node, not for each call: so only one child of several finds its way back.
+    if (forks && nodes_[to].calls == 1) forks_.push_back({to, address, process_of(data_index), false});
     return true;
   }
 
@@ -162,12 +163,14 @@ class session_graph {
       } else if (r.is_event() && !call_stacks::show_event(t)) {
         continue;
       }
-      if (r.time < before) {
-        broken_ = true;
-        broken_at_ = r;
-        return;
+      if (r.type != record_type::lost) {
+        if (r.time < before) {
+          broken_ = true;
+          broken_at_ = r;
+          return;
+        }
+        before = r.time;
       }
-      before = r.time;
       enter_session(r, t);
       step(r, t, f);
       if (special != special_function::none) stacks_.apply(t, special);
@@ -302,7 +305,7 @@ class flame_graph {
           --t.height;
           continue;
         }
-        (void)stacks_.close_unfinished(t, t.last_was_perf ? stacks_.end_time(t, *records_, i) : t.last_time);
+        (void)stacks_.close_unfinished(t, t.consumed_time);
         leave(t, i, address);
       }
     }

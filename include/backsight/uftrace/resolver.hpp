@@ -263,7 +263,7 @@ class resolver {
     }
     if (!out.empty() || !from_->use_auto) return;
     if (detail::take(debug, "@")) {
-      out = read_value_specs(debug, from_->info.long_size());
+      merge_value_specs(out, exact, {{}, false, read_value_specs(debug, from_->info.long_size())});
       return;
     }
     for (const function_spec& spec : automatic) {

@@ -130,6 +130,13 @@ int print_graphs(const arguments& from, const uftrace_data& data, text_out& out)
   return graph.broken() && from.as.empty() ? bad_input : success;
 }
 
+/// A task in the tree of tasks.
+struct task_times {
+  std::uint64_t total = 0;  ///< nanoseconds from the first to the last shown record
+  std::uint64_t self = 0;   ///< without waits
+  bool seen = false;
+};
+
 /// `uftrace graph --task`: the times of tasks below the tasks that started them.
 class task_graph {
  public:
@@ -246,7 +253,7 @@ class task_graph {
   std::uint64_t filter_;
   std::int32_t depth_;
   text_out& out_;
-  std::vector<uftrace::task_times> times_;
+  std::vector<task_times> times_;
   std::vector<std::string> comms_;
   std::string indent_, columns_text_;
 };

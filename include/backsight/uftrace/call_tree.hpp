@@ -35,6 +35,7 @@ class call_tree {
     return static_cast<std::uint32_t>(nodes_.size() - 1);
   }
   void set_current(std::uint32_t data_index, std::uint32_t node) { current_[data_index] = node; }
+  [[nodiscard]] std::uint32_t current(std::uint32_t data_index) const noexcept { return current_[data_index]; }
 
   /// A call from where the task is; false when it adds nothing any more.
   bool enter(std::uint32_t data_index, std::uint32_t name, std::uint64_t address, bool forks) {
@@ -49,11 +50,10 @@ class call_tree {
   }
 
   /// The return of the function that was just popped; `frame_address` is that of its slot, `address` that of the record.
-  /// Gives the node that got the time, or none.
-  std::uint32_t leave(std::uint32_t data_index, std::uint64_t frame_address, std::uint64_t address, std::uint64_t total,
+  void leave(std::uint32_t data_index, std::uint64_t frame_address, std::uint64_t address, std::uint64_t total,
                       std::uint64_t child) {
     std::uint32_t at = current_[data_index];
-    if (at == tree_node::none) return at;
+    if (at == tree_node::none) return;
     if (nodes_[at].parent == tree_node::none || nodes_[at].address != frame_address) {
       if (const std::uint32_t forked = take_fork(data_index, address); forked != tree_node::none) at = forked;
     }
@@ -61,7 +61,6 @@ class call_tree {
     nodes_[at].child += child;
     const std::uint32_t up = nodes_[at].parent;
     current_[data_index] = up != tree_node::none || stops_at_root_ ? up : at;
-    return at;
   }
 
   [[nodiscard]] const std::vector<tree_node>& nodes() const noexcept { return nodes_; }
@@ -136,6 +135,7 @@ class session_graph {
       : records_(&records), stacks_(records.source(), options), tree_(records.source(), true) {
     for (std::size_t i = 0; i <= records.source().sessions.size(); ++i) roots_.push_back(tree_.add_root());
     seen_.resize(roots_.size());
+    lost_.resize(records.source().data.size());
     task_root_.resize(records.source().data.size(), tree_node::none);
   }
 
@@ -201,6 +201,10 @@ class session_graph {
   }
 
   void step(const merged_record& r, task_stack& t, const function* f) {
+    // Behind lost records nothing is entered until something is left.
+    const bool enters = r.type == record_type::entry || r.is_sched_out();
+    if (lost_[r.data_index] && enters) return;
+    if (r.type == record_type::exit || r.is_sched_in()) lost_[r.data_index] = false;
     if (r.type == record_type::entry) {
       tree_.enter(r.data_index, f->name, r.address, f->special == special_function::fork);
     } else if (r.is_sched_out()) {
@@ -210,6 +214,7 @@ class session_graph {
     } else if (r.is_sched_in()) {
       leave(t, r.data_index, stacks_.address(t, t.height));
     } else if (r.type == record_type::lost && t.user_height > 0) {
+      lost_[r.data_index] = true;
       for (; t.height >= t.user_height; --t.height) {
         const frame* const slot = stacks_.slot(t, t.height);
         if (slot != nullptr && slot->valid && !slot->hidden) leave(t, r.data_index, stacks_.address(t, t.height));
@@ -220,8 +225,7 @@ class session_graph {
   void leave(const task_stack& t, std::uint32_t data_index, std::uint64_t address) {
     const frame* const slot = stacks_.slot(t, t.height);
     if (slot == nullptr) return;
-    const std::uint32_t got = tree_.leave(data_index, stacks_.address(t, t.height), address, slot->total, slot->child);
-    (void)got;
+    tree_.leave(data_index, stacks_.address(t, t.height), address, slot->total, slot->child);
   }
 
   void finish() {
@@ -254,6 +258,7 @@ class session_graph {
   std::vector<std::uint32_t> roots_;
   std::vector<bool> seen_;
   std::vector<std::uint32_t> task_root_;
+  std::vector<bool> lost_;
   std::uint32_t wait_ = 0, preempted_ = 0;
   bool broken_ = false;
   merged_record broken_at_;
@@ -323,9 +328,11 @@ class flame_graph {
   void leave(const task_stack& t, std::uint32_t data_index, std::uint64_t address) {
     const frame* const slot = stacks_.slot(t, t.height);
     if (slot == nullptr) return;
-    const std::uint32_t at = tree_.leave(data_index, stacks_.address(t, t.height), address, slot->total, slot->child);
-    if (at == tree_node::none || sample_ == 0) return;
-    // What is too short for a sample of its own stays with the caller.
+    // What is too short for a sample of its own stays with the caller: the one above where the task is, also when the time
+    // goes to the fork that made the task.
+    const std::uint32_t at = tree_.current(data_index);
+    tree_.leave(data_index, stacks_.address(t, t.height), address, slot->total, slot->child);
+    if (sample_ == 0) return;
     const std::uint32_t up = tree_.node(at).parent;
     if (up != tree_node::none) tree_.node(up).child += slot->total / sample_ * sample_ - slot->total;
   }
@@ -334,13 +341,6 @@ class flame_graph {
   call_stacks stacks_;
   call_tree tree_;
   std::uint64_t sample_ = 0;
-};
-
-/// A task in the tree of tasks: `uftrace graph --task`.
-struct task_times {
-  std::uint64_t total = 0;  ///< nanoseconds from the first to the last shown record
-  std::uint64_t self = 0;   ///< without waits
-  bool seen = false;
 };
 
 }  // namespace backsight::uftrace

@@ -64,7 +64,28 @@ set(BACKSIGHT_HEADERS
   include/backsight/emit/folded.hpp
   include/backsight/emit/perfetto.hpp
 
+  include/backsight/io/container.hpp
+  include/backsight/io/inflate.hpp
+  include/backsight/io/lz4_frame.hpp
   include/backsight/io/mapped_file.hpp
+  include/backsight/io/snappy_frame.hpp
+  include/backsight/io/zip.hpp
+
+  include/backsight/memtrace/analyzers.hpp
+  include/backsight/memtrace/check.hpp
+  include/backsight/memtrace/counts.hpp
+  include/backsight/memtrace/final.hpp
+  include/backsight/memtrace/memtrace.hpp
+  include/backsight/memtrace/pc_set.hpp
+  include/backsight/memtrace/raw.hpp
+  include/backsight/memtrace/raw_counts.hpp
+  include/backsight/memtrace/raw_schema.hpp
+  include/backsight/memtrace/references.hpp
+  include/backsight/memtrace/schema.hpp
+  include/backsight/memtrace/split.hpp
+  include/backsight/memtrace/types.hpp
+  include/backsight/memtrace/window_index.hpp
+  include/backsight/memtrace/windows.hpp
 
   include/backsight/xray/basic.hpp
   include/backsight/xray/block_index.hpp

@@ -18,6 +18,7 @@ set(BACKSIGHT_HEADERS
   include/backsight/cfi/arch/riscv64.hpp
   include/backsight/cfi/arch/x86_64.hpp
   include/backsight/cfi/batch.hpp
+<<<<<<< HEAD
   include/backsight/cfi/c_expression.hpp
   include/backsight/cfi/c_forms.hpp
   include/backsight/cfi/c_rows.hpp
@@ -25,12 +26,16 @@ set(BACKSIGHT_HEADERS
   include/backsight/cfi/c_runtime.hpp
   include/backsight/cfi/c_source.hpp
   include/backsight/cfi/c_writer.hpp
+=======
+  include/backsight/cfi/cfi.hpp
+>>>>>>> cfi
   include/backsight/cfi/frame.hpp
   include/backsight/cfi/frame_sections.hpp
   include/backsight/cfi/general_rule.hpp
   include/backsight/cfi/header_table.hpp
   include/backsight/cfi/in_process.hpp
   include/backsight/cfi/interpreter.hpp
+  include/backsight/cfi/libunwind.hpp
   include/backsight/cfi/lookup.hpp
   include/backsight/cfi/program.hpp
   include/backsight/cfi/rule.hpp
@@ -72,7 +77,28 @@ set(BACKSIGHT_HEADERS
   include/backsight/emit/folded.hpp
   include/backsight/emit/perfetto.hpp
 
+  include/backsight/io/container.hpp
+  include/backsight/io/inflate.hpp
+  include/backsight/io/lz4_frame.hpp
   include/backsight/io/mapped_file.hpp
+  include/backsight/io/snappy_frame.hpp
+  include/backsight/io/zip.hpp
+
+  include/backsight/memtrace/analyzers.hpp
+  include/backsight/memtrace/check.hpp
+  include/backsight/memtrace/counts.hpp
+  include/backsight/memtrace/final.hpp
+  include/backsight/memtrace/memtrace.hpp
+  include/backsight/memtrace/pc_set.hpp
+  include/backsight/memtrace/raw.hpp
+  include/backsight/memtrace/raw_counts.hpp
+  include/backsight/memtrace/raw_schema.hpp
+  include/backsight/memtrace/references.hpp
+  include/backsight/memtrace/schema.hpp
+  include/backsight/memtrace/split.hpp
+  include/backsight/memtrace/types.hpp
+  include/backsight/memtrace/window_index.hpp
+  include/backsight/memtrace/windows.hpp
 
   include/backsight/xray/basic.hpp
   include/backsight/xray/block_index.hpp

@@ -23,6 +23,7 @@
 
 #include "cfi_dump.hpp"
 #include "commands.hpp"
+#include "elf_input.hpp"
 #include "program.hpp"
 
 namespace cli {
@@ -41,44 +42,6 @@ struct cfi_options {
   std::vector<std::string> addresses;
   bool merged = false;
   bool full = false;
-};
-
-/// A mapped ELF file and the sections of it that were inflated.
-struct elf_input {
-  bs::io::mapped_file file;
-  bs::elf::image image;
-  std::vector<std::vector<std::byte>> inflated;
-
-  int open(const std::string& path) {
-    auto mapped = bs::io::mapped_file::open(path.c_str());
-    if (!mapped) return report_error(path, std::strerror(errno));
-    file = std::move(mapped.value());
-    const auto opened = bs::elf::open(file.bytes());
-    if (!opened) return report_error(path, opened.error());
-    image = *opened;
-    return success;
-  }
-
-  /// The section, inflated when it is compressed; the error otherwise.
-  bs::result<cfi::frame_section> find(cfi::section_kind kind) {
-    auto found = cfi::find_frame_section(image, kind);
-    if (found.error().code != bs::errc::compressed) return found;
-    const auto header = image.find_section(kind == cfi::section_kind::eh_frame ? ".eh_frame" : ".debug_frame");
-    const auto packed = image.compression_of(*header);
-    constexpr std::uint32_t zlib_type = 1;
-    constexpr std::uint64_t most = std::uint64_t{1} << 32;
-    if (!packed) return packed.error();
-    if (packed->type != zlib_type || packed->size > most || packed->size / 1100 > packed->data.size()) {
-      return {bs::errc::unsupported_type, header->offset};
-    }
-    auto& bytes = inflated.emplace_back(static_cast<std::size_t>(packed->size));
-    auto size = static_cast<uLongf>(bytes.size());
-    const int code = ::uncompress(reinterpret_cast<Bytef*>(bytes.data()), &size,
-                                  reinterpret_cast<const Bytef*>(packed->data.data()),
-                                  static_cast<uLong>(packed->data.size()));
-    if (code != Z_OK || size != bytes.size()) return {bs::errc::bad_value, header->offset};
-    return cfi::frame_section{bytes, found.partial().info};
-  }
 };
 
 int show_rows(const cfi_options& options) {
@@ -130,7 +93,7 @@ void count_section(const cfi::section<O>& section, cfi_counts& counts) {
   for (const cfi::entry& e : section.entries()) {
     if (e.is_cie) {
       const auto c = section.parse_cie(e);
-      counts.errors += c ? 0 : 1;
+      if (!c) ++counts.errors;
       if (c) ++counts.cies, count_program(*c, c->instructions, c->end);
       continue;
     }
@@ -399,6 +362,8 @@ void add_cfi_commands(CLI::App& app, int& code) {
   lookup->add_option("FILE", options->path, "a table, or an ELF file to build one from")->required();
   lookup->add_option("ADDRESS", options->addresses, "hexadecimal addresses")->required();
   lookup->callback([options, &code] { code = look_up(*options); });
+
+  add_c_source_commands(*cfi_app, code);
 }
 
 }  // namespace cli

@@ -11,6 +11,7 @@
 #include <backsight/io/mapped_file.hpp>
 
 #include "commands.hpp"
+#include "compiled_objects.hpp"
 #include "program.hpp"
 #include "sample_corpus.hpp"
 
@@ -25,6 +26,8 @@ namespace cfi = backsight::cfi;
 struct unwind_options {
   std::string corpus;
   std::string folder;
+  std::string with = "table";
+  std::string objects;
   bool check = false;
 };
 
@@ -39,6 +42,13 @@ int unwind_samples(const unwind_options& options) {
     std::fprintf(stderr, "backsight: no file for %s\n", path.c_str());
   });
 
+  const bool with_compiled = options.with == "compiled";
+  backsight::cli::compiled_objects compiled;
+  if (with_compiled) {
+    compiled.load(options.objects, corpus, [](const std::string& path, const std::string& why) {
+      std::fprintf(stderr, "backsight: no compiled unwinder for %s: %s\n", path.c_str(), why.c_str());
+    });
+  }
   output out("-");
   const auto cache = std::make_unique<cfi::rule_cache<sample_corpus::arch>>();
   std::vector<std::uint64_t> pcs(std::size_t{1} << 16);
@@ -47,7 +57,8 @@ int unwind_samples(const unwind_options& options) {
     const stack_samples::sample& sample = corpus.samples.samples[i];
     auto frame = sample_corpus::first_frame(sample);
     const auto memory = sample_corpus::memory_of(sample);
-    const auto walked = cfi::walk(frame, corpus.spaces[sample.map_set], memory, pcs, *cache);
+    const auto walked = with_compiled ? compiled.walk(sample, pcs)
+                                      : cfi::walk(frame, corpus.spaces[sample.map_set], memory, pcs, *cache);
     frames += walked.count;
     if (options.check) {
       const auto begin = pcs.begin();
@@ -84,7 +95,17 @@ void add_unwind_command(CLI::App& app, int& code) {
   sub->add_option("SAMPLES", options->corpus, "a file of stack samples")->required();
   sub->add_option("--elf-dir", options->folder, "the folder of the mapped files, each named BUILD-ID.elf")->required();
   sub->add_flag("--check", options->check, "compare with the expected pcs in the file; exit code 1 when any differ");
-  sub->callback([options, &code] { code = unwind_samples(*options); });
+  auto* with = sub->add_option("--with", options->with, "what unwinds: table, or compiled for the objects of `cfi compile`")
+                   ->check(CLI::IsMember({"table", "compiled"}));
+  sub->add_option("--objects", options->objects, "the folder that `cfi compile` wrote")->needs(with);
+  sub->callback([options, &code] {
+    if (options->with == "compiled" && options->objects.empty()) {
+      std::fputs("backsight: --with compiled needs --objects\n", stderr);
+      code = usage;
+      return;
+    }
+    code = unwind_samples(*options);
+  });
 }
 
 }  // namespace cli

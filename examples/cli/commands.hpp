@@ -7,6 +7,8 @@ namespace cli {
 
 /// Commands that do not start from a trace.
 void add_cfi_commands(CLI::App& app, int& code);
+/// emit-c and compile, below `cfi`.
+void add_c_source_commands(CLI::App& cfi_app, int& code);
 void add_unwind_command(CLI::App& app, int& code);
 
 }  // namespace cli

@@ -38,10 +38,11 @@ enum class errc : std::uint8_t {
   checksum,                 ///< A stored checksum differs from that of the bytes.
   time_reversed,            ///< A time lies before one that it must not precede.
   step_limit,               ///< A program in the data did not end within the bound on its steps.
+  expansion,                ///< Compressed bytes unfold to more than the caller allows.
 };
 
 /// The number of enumerators of errc; every value below it has a message.
-inline constexpr std::uint8_t errc_count = static_cast<std::uint8_t>(errc::step_limit) + 1;
+inline constexpr std::uint8_t errc_count = static_cast<std::uint8_t>(errc::expansion) + 1;
 
 /// The text of an error code: static, never null, no two equal.
 [[nodiscard]] constexpr const char* message(errc code) noexcept {
@@ -71,6 +72,7 @@ inline constexpr std::uint8_t errc_count = static_cast<std::uint8_t>(errc::step_
     case errc::checksum: return "the checksum does not match";
     case errc::time_reversed: return "a time lies before the one before it";
     case errc::step_limit: return "too many steps";
+    case errc::expansion: return "compressed data unfolds to more than is allowed";
   }
   return "unknown error code";
 }

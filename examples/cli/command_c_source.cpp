@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+// The commands cfi emit-c and cfi compile: unwind tables as C source and as shared objects.
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include <backsight/cfi/arch/generic.hpp>
+#include <backsight/cfi/c_source.hpp>
+#include <backsight/elf/symbols.hpp>
+
+#include "commands.hpp"
+#include "elf_input.hpp"
+#include "program.hpp"
+
+extern char** environ;
+
+namespace cli {
+
+namespace {
+
+namespace bs = backsight;
+namespace cfi = backsight::cfi;
+
+struct c_source_options {
+  std::vector<std::string> paths;
+  std::string path;
+  std::string section;
+  std::string form = "table";
+  std::string prefix = "backsight";
+  std::string registers = "ra";
+  std::string output = "-";
+  unsigned jobs = 0;
+  bool deref = false, names = false, runtime = false;
+};
+
+cfi::c_options emitter_options(const c_source_options& options) {
+  cfi::c_options o;
+  o.form = options.form == "tree" ? cfi::c_form::tree : options.form == "switch" ? cfi::c_form::switch_ : cfi::c_form::table;
+  o.registers = options.registers == "all" ? cfi::c_registers::all : cfi::c_registers::return_address;
+  o.prefix = options.prefix;
+  o.deref = options.deref;
+  return o;
+}
+
+/// The functions of a file, ascending; of several that begin together the first in its symbol table.
+std::vector<cfi::c_function> functions_of(const bs::elf::image& image) {
+  std::vector<cfi::c_function> found;
+  for (const bs::elf::section s : image.sections()) {
+    if (s.type != bs::elf::section_symbols && s.type != bs::elf::section_dynamic_symbols) continue;
+    const auto symbols = bs::elf::symbols_of(image, s);
+    if (!symbols) continue;
+    for (const bs::elf::symbol symbol : *symbols) {
+      if (!symbol.is_function() || symbol.section == bs::elf::section_undefined || symbol.name.empty()) continue;
+      found.push_back({symbol.value, symbol.value + symbol.size, symbol.name});
+    }
+  }
+  std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.begin < b.begin; });
+  found.erase(std::unique(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.begin == b.begin; }), found.end());
+  return found;
+}
+
+/// Emits the sections of a file through `to`; reports errors.
+template <class Out>
+int emit(const std::string& path, elf_input& input, const std::string& section, const cfi::c_options& wanted, Out to) {
+  std::vector<cfi::section<bs::order::little>> sections;
+  for (const auto kind : {cfi::section_kind::eh_frame, cfi::section_kind::debug_frame}) {
+    if (!section.empty() && section != (kind == cfi::section_kind::eh_frame ? ".eh_frame" : ".debug_frame")) continue;
+    const auto found = input.find(kind);
+    if (found) sections.emplace_back(found->bytes, found->info);
+    else if (found.error().code != bs::errc::missing_section) return report_error(path, found.error());
+  }
+  if (sections.empty()) return report_error(path, bs::trace_error{bs::errc::missing_section, 0});
+  int code = -1;
+  if (input.image.byte_order() == bs::order::little) {
+    cfi::with_arch(input.image.machine(), [&](auto arch) {
+      using machine = decltype(arch);
+      if constexpr (requires { machine::saved; }) {
+        const auto done = cfi::emit_c<machine>(to, std::span<const cfi::section<bs::order::little>>(sections), wanted);
+        code = done.error() ? report_error(path, done.error()) : success;
+      }
+    });
+  }
+  return code == -1 ? report_error(path, "no unwinder for this machine") : code;
+}
+
+int emit_source(const c_source_options& options) {
+  elf_input input;
+  if (const int code = input.open(options.path); code != success) return code;
+  cfi::c_options wanted = emitter_options(options);
+  std::vector<cfi::c_function> functions;
+  if (options.names) functions = functions_of(input.image);
+  wanted.names = functions;
+  if (!cfi::detail::is_c_identifier(wanted.prefix)) {
+    std::fprintf(stderr, "backsight: %s is not an identifier of C\n", options.prefix.c_str());
+    return usage;
+  }
+  output out(options.output);
+  int code = success;
+  if (options.runtime) {
+    code = -1;
+    cfi::with_arch(input.image.machine(), [&](auto arch) {
+      using machine = decltype(arch);
+      if constexpr (requires { machine::saved; }) {
+        (void)cfi::emit_c_runtime<machine>(output_iterator(out));
+        code = success;
+      }
+    });
+    if (code == -1) code = report_error(options.path, "no unwinder for this machine");
+  } else {
+    code = emit(options.path, input, options.section, wanted, output_iterator(out));
+  }
+  return out.close(code);
+}
+
+/// The C compiler: the one that CC names, or the first of cc, gcc and clang on the path.
+std::string find_compiler() {
+  if (const char* const cc = std::getenv("CC"); cc != nullptr && *cc != '\0') return cc;
+  const char* const path = std::getenv("PATH");
+  for (const char* name : {"cc", "gcc", "clang"}) {
+    std::string folders = path == nullptr ? "/usr/bin" : path;
+    for (std::size_t at = 0; at <= folders.size();) {
+      const std::size_t end = std::min(folders.find(':', at), folders.size());
+      const std::string candidate = folders.substr(at, end - at) + "/" + name;
+      if (::access(candidate.c_str(), X_OK) == 0) return candidate;
+      at = end + 1;
+    }
+  }
+  return {};
+}
+
+/// Runs a program and waits; true when it ends with code 0.
+bool run(const std::vector<std::string>& words) {
+  std::vector<char*> arguments;
+  for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  pid_t child = 0;
+  if (::posix_spawnp(&child, arguments[0], nullptr, nullptr, arguments.data(), environ) != 0) return false;
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0) {
+    if (errno != EINTR) return false;
+  }
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+std::string hex_of(bs::byte_view bytes) {
+  std::string text;
+  for (const std::byte b : bytes) {
+    text += "0123456789abcdef"[std::to_integer<unsigned>(b) >> 4];
+    text += "0123456789abcdef"[std::to_integer<unsigned>(b) & 15U];
+  }
+  return text;
+}
+
+bool holds(const std::string& path, const std::string& text) {
+  std::ifstream file(path, std::ios::binary);
+  return file && std::equal(std::istreambuf_iterator<char>(file), {}, text.begin(), text.end());
+}
+bool write_file(const std::string& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary);
+  file << text;
+  file.close();
+  return !file.fail();
+}
+
+/// Compiles one file unless its object is there already, made from the same text.
+int compile_one(const std::string& path, const c_source_options& options, const std::string& compiler, std::mutex& mutex) {
+  elf_input input;
+  std::string text;
+  std::string id;
+  {
+    const std::lock_guard lock(mutex);  // Errors are reported in here.
+    if (const int code = input.open(path); code != success) return code;
+  }
+  cfi::c_options wanted = emitter_options(options);
+  wanted.prefix = "backsight";
+  wanted.deref = true;
+  if (const int code = emit(path, input, options.section, wanted, std::back_inserter(text)); code != success) return code;
+  id = hex_of(input.image.build_id());
+  if (id.empty()) {
+    std::vector<std::byte> bytes(text.size());
+    std::memcpy(bytes.data(), text.data(), text.size());
+    char digits[24];
+    std::snprintf(digits, sizeof digits, "text-%016llx", static_cast<unsigned long long>(cfi::detail::checksum(bytes)));
+    id = digits;
+  }
+  const std::string stem = options.output + "/" + id;
+  const bool cached = holds(stem + ".c", text) && ::access((stem + ".so").c_str(), R_OK) == 0;
+  if (!cached) {
+    // Names of its own while it is made, so that a reader sees a whole object or none.
+    const std::string making = stem + "." + std::to_string(::getpid()) + "-" + std::to_string(std::hash<std::string>{}(path) % 100000);
+    const bool made = write_file(making + ".c", text) &&
+                      run({compiler, "-std=c11", options.form == "table" ? "-O2" : "-Os", "-fPIC", "-shared", "-nostdlib",
+                           "-fno-asynchronous-unwind-tables", "-o", making + ".so", making + ".c"}) &&
+                      std::rename((making + ".so").c_str(), (stem + ".so").c_str()) == 0 &&
+                      std::rename((making + ".c").c_str(), (stem + ".c").c_str()) == 0;
+    if (!made) {
+      std::remove((making + ".so").c_str());
+      std::remove((making + ".c").c_str());
+      return report_error(path, "cannot compile " + stem + ".c");
+    }
+  }
+  const std::lock_guard lock(mutex);
+  std::printf("%s.so\t%s\t%s\n", stem.c_str(), path.c_str(), cached ? "cached" : "compiled");
+  return success;
+}
+
+int compile_objects(const c_source_options& options) {
+  const std::string compiler = find_compiler();
+  if (compiler.empty()) {
+    std::fputs("backsight: no C compiler: set CC, or have cc, gcc or clang on the path\n", stderr);
+    return bad_input;
+  }
+  std::error_code error;
+  std::filesystem::create_directories(options.output, error);
+  if (error) return report_error(options.output, error.message());
+  std::atomic<std::size_t> next{0}, done{0};
+  std::atomic<int> code{success};
+  std::mutex mutex;
+  progress shown(options.paths.size(), "compiling");
+  const auto work = [&] {
+    for (std::size_t i = next++; i < options.paths.size(); i = next++) {
+      if (compile_one(options.paths[i], options, compiler, mutex) != success) code = bad_input;
+      const std::size_t finished = ++done;
+      const std::lock_guard lock(mutex);
+      shown.at(finished);
+    }
+  };
+  const unsigned wanted = options.jobs != 0 ? options.jobs : std::max(1U, std::thread::hardware_concurrency());
+  const std::size_t count = std::min<std::size_t>(wanted, options.paths.size());
+  {
+    std::vector<std::jthread> threads;
+    for (std::size_t i = 1; i < count; ++i) threads.emplace_back(work);
+    work();
+  }
+  return code;
+}
+
+void add_common(CLI::App* sub, c_source_options& options) {
+  sub->add_option("--section", options.section, "only this section; else .eh_frame and, for what it lacks, .debug_frame")
+      ->check(CLI::IsMember({".eh_frame", ".debug_frame"}));
+  sub->add_option("--form", options.form, "how rows are found: table (the default), tree or switch")
+      ->check(CLI::IsMember({"table", "tree", "switch"}));
+  sub->add_option("--registers", options.registers,
+                  "ra (the default): what return addresses need; all: every register that is saved")
+      ->check(CLI::IsMember({"ra", "all"}));
+}
+
+}  // namespace
+
+void add_c_source_commands(CLI::App& cfi_app, int& code) {
+  const auto options = std::make_shared<c_source_options>();
+  CLI::App* const emitted = cfi_app.add_subcommand("emit-c", "Write an unwinder for a file as C source");
+  emitted->add_option("ELF", options->path, "a program or library")->required();
+  add_common(emitted, *options);
+  emitted->add_option("--prefix", options->prefix, "begins the name of the function PREFIX_step");
+  emitted->add_flag("--deref", options->deref, "read memory through a function that the caller gives");
+  emitted->add_flag("--names", options->names, "name the functions in comments");
+  emitted->add_flag("--runtime", options->runtime, "write the header that walks stacks with such unwinders instead");
+  emitted->add_option("-o,--output", options->output, "where to write; - is stdout");
+  emitted->callback([options, &code] { code = emit_source(*options); });
+
+  CLI::App* const compiled = cfi_app.add_subcommand("compile", "Compile an unwinder for each file, named after its build-id");
+  compiled->add_option("ELF", options->paths, "programs and libraries")->required();
+  add_common(compiled, *options);
+  compiled->add_option("-o,--output", options->output, "the folder of the objects; what is there and current is kept")->required();
+  compiled->add_option("-j,--jobs", options->jobs, "compilers to run at once; as many as processors by default");
+  compiled->callback([options, &code] { code = compile_objects(*options); });
+}
+
+}  // namespace cli

@@ -18,7 +18,7 @@
 namespace {
 
 // Formats that look at more of a file come before those that look at less.
-constexpr std::array formats{&cli::memtrace_format, &cli::xray_format};
+constexpr std::array formats{&cli::uftrace_format, &cli::memtrace_format, &cli::xray_format};
 
 /// The first bytes of a file or of stdin, none for a folder; reports an error and gives false when it cannot be read.
 bool read_head(const std::string& path, std::vector<std::byte>& head) {
@@ -69,7 +69,8 @@ void add_format(CLI::App* sub, cli::arguments& arguments, std::vector<std::strin
   sub->add_option("--format", arguments.format, "how to print")->check(CLI::IsMember(std::move(kinds)));
 }
 void add_as(CLI::App* sub, cli::arguments& arguments) {
-  sub->add_option("--as", arguments.as, "print byte for byte what this tool prints: llvm-xray")->check(CLI::IsMember({"llvm-xray"}));
+  sub->add_option("--as", arguments.as, "print byte for byte what this tool prints: llvm-xray, uftrace")
+      ->check(CLI::IsMember({"llvm-xray", "uftrace"}));
 }
 void add_symbols(CLI::App* sub, cli::arguments& arguments) {
   sub->add_option("--symbols", arguments.symbols, "the traced program, for the names of functions")->check(CLI::ExistingFile);
@@ -78,10 +79,31 @@ void add_output(CLI::App* sub, cli::arguments& arguments) {
   sub->add_option("-o,--output", arguments.output, "where to write; - is stdout")->capture_default_str();
 }
 
+/// What concerns traces of several tasks and nested calls: uftrace directories.
+void add_call_filters(CLI::App* sub, cli::arguments& arguments) {
+  sub->add_option("-D,--depth", arguments.depth, "uftrace: levels of calls to show");
+  sub->add_option("-t,--time-filter", arguments.filter_time, "uftrace: leave out what took less, such as 5us");
+}
+
+void add_replay(CLI::App& app, cli::arguments& arguments, int& code) {
+  auto* replay = add_trace_command(app, &cli::trace_format::replay, "replay", "Show the calls, indented, in the order of time", arguments, code);
+  add_as(replay, arguments);
+  add_call_filters(replay, arguments);
+  add_output(replay, arguments);
+  replay->add_flag("--no-merge", arguments.no_merge, "an entry and its exit always on lines of their own");
+  replay->add_option("-f,--fields", arguments.fields, "columns: duration, tid, addr, time, delta, elapsed, task, module");
+  replay->add_option("-F,--function", arguments.functions, "show only what functions that match this shell pattern call");
+  replay->add_option("--tid", arguments.tids, "show only these tasks")->delimiter(',');
+  replay->add_option("--begin", arguments.begin, "leave out records before this time, in nanoseconds of the trace clock");
+  replay->add_option("--end", arguments.end, "leave out records from this time on");
+}
+
 void add_commands(CLI::App& app, cli::arguments& arguments, int& code) {
   using cli::trace_format;
   auto* info = add_trace_command(app, &trace_format::info, "info", "Show what a trace holds", arguments, code);
   add_format(info, arguments, {"text", "json"});
+  add_as(info, arguments);
+  info->add_flag("--task", arguments.by_task, "uftrace: the tasks");
 
   auto* dump = add_trace_command(app, &trace_format::dump, "dump", "Show every record", arguments, code);
   add_format(dump, arguments, {"text", "csv", "json"});
@@ -91,11 +113,17 @@ void add_commands(CLI::App& app, cli::arguments& arguments, int& code) {
   dump->add_option("--begin", arguments.begin, "leave out records before this byte offset");
   dump->add_option("--end", arguments.end, "leave out records from this byte offset on");
 
+  dump->add_flag("--raw", arguments.raw, "uftrace: names and values in the layout of uftrace");
+  add_call_filters(dump, arguments);
+
   auto* report = add_trace_command(app, &trace_format::report, "report", "Show calls and times of each function", arguments, code);
   add_format(report, arguments, {"text", "csv", "tsv", "json"});
   add_as(report, arguments);
   add_symbols(report, arguments);
-  report->add_option("--sort", arguments.sort, "the column to sort by, largest first: sum, self, count, min, median, 90p, 99p, max, function");
+  report->add_flag("--task", arguments.by_task, "uftrace: times of tasks");
+  report->add_flag("--avg-total", arguments.averages, "uftrace: average, minimum, maximum and deviation");
+  add_call_filters(report, arguments);
+  report->add_option("-s,--sort", arguments.sort, "the column to sort by, largest first: sum, self, count, min, median, 90p, 99p, max, function");
   report->add_flag("--deduce-calls", arguments.deduce_calls, "close calls whose exit is missing when a caller exits (llvm-xray's -d)");
   report->add_option("--limit", arguments.limit, "at most this many rows");
   report->add_option("-j,--jobs", arguments.jobs, "threads of the traced program to work on at once")->check(CLI::Range(1, 256));
@@ -105,7 +133,10 @@ void add_commands(CLI::App& app, cli::arguments& arguments, int& code) {
   add_format(stacks, arguments, {"text", "csv", "tsv", "json"});
   stacks->add_option("--limit", arguments.limit, "at most this many paths");
 
-  auto* graph = add_trace_command(app, &trace_format::graph, "graph", "Write the call graph in the DOT language", arguments, code);
+  auto* graph = add_trace_command(app, &trace_format::graph, "graph", "Write the call graph: in the DOT language, as a tree for uftrace", arguments, code);
+  add_as(graph, arguments);
+  graph->add_flag("--task", arguments.by_task, "uftrace: the tree of tasks");
+  add_call_filters(graph, arguments);
   add_symbols(graph, arguments);
   add_output(graph, arguments);
 
@@ -115,7 +146,10 @@ void add_commands(CLI::App& app, cli::arguments& arguments, int& code) {
       ->check(CLI::IsMember({"folded", "chrome", "perfetto", "yaml"}));
   add_as(exported, arguments);
   add_symbols(exported, arguments);
+  add_call_filters(exported, arguments);
   add_output(exported, arguments);
+
+  add_replay(app, arguments, code);
 }
 
 }  // namespace

@@ -34,6 +34,16 @@ struct arguments {
   bool hex = false;
   bool deduce_calls = false;
   unsigned jobs = 1;
+  bool by_task = false;     ///< tasks in place of functions
+  bool averages = false;    ///< report: average, minimum, maximum and deviation
+  bool no_merge = false;    ///< replay: an entry and its exit on lines of their own
+  bool raw = false;         ///< dump: the records of a uftrace directory as they are, task by task
+  bool true_depth = false;  ///< undo what uftrace's depth field lost
+  std::string fields;       ///< replay: the columns
+  std::string filter_time;  ///< leave out what took less
+  std::vector<std::string> functions;  ///< patterns of functions to show
+  std::vector<std::uint32_t> tids;     ///< tasks to show
+  std::optional<std::int32_t> depth;   ///< levels to show
 
   [[nodiscard]] const std::string& path() const { return paths.front(); }
 };
@@ -150,9 +160,11 @@ struct trace_format {
   int (*stacks)(const arguments&);
   int (*graph)(const arguments&);
   int (*export_to)(const arguments&);
+  int (*replay)(const arguments&);
 };
 
 extern const trace_format memtrace_format;
 extern const trace_format xray_format;
+extern const trace_format uftrace_format;
 
 }  // namespace cli

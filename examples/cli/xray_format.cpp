@@ -143,6 +143,7 @@ const trace_format xray_format{.name = "XRay",
                                .report = xray_report,
                                .stacks = xray_stacks,
                                .graph = xray_graph,
-                               .export_to = xray_export};
+                               .export_to = xray_export,
+                               .replay = nullptr};
 
 }  // namespace cli

@@ -32,8 +32,8 @@ struct payload_result {
   constexpr payload_result(errc error) noexcept : code(error) {}
 };
 
-/// The kind of record that makes up most of a stream, told by a mask over its first word (of `Word`'s size, read in the
-/// format's byte order): a record begins here when (word & mask) == value. Ranges test it first, and runs of it are found
+/// The kind of record that makes up most of a stream, told by a mask over one of its words (of `Word`'s size, read in the
+/// format's byte order, at byte `offset`): a record begins here when (word & mask) == value. Ranges test it first, and runs of it are found
 /// many records at a time. It has no payload, may follow itself, is valid whenever the test holds, and leaves the
 /// context as it is.
 template <schema S, std::unsigned_integral Word>
@@ -44,6 +44,7 @@ struct common_record {
   static_assert(!has_payload<S>, "backsight: a common record has no payload");
   Word mask = 0;
   Word value = 0;
+  std::size_t offset = 0;
 };
 
 /// For a format whose lengths and kinds need nothing but the record's own bytes.
@@ -58,7 +59,9 @@ struct no_context {
 ///   `using context = ...;`                           what lengths depend on beside the bytes, or no_context;
 ///   `static constexpr kind_result kind_of(const std::byte*, const context&)`;
 /// and, where the format needs it,
-///   `static constexpr payload_result payload_size(record<S, byte_order>, const context&)`  for each S with a payload;
+///   `static constexpr payload_result payload_size(record<S, byte_order>, const context&)`  for each S with a payload, or
+///   `static constexpr payload_result payload_size(record<S, byte_order>, byte_view rest, const context&)`  where the
+///       payload's own bytes tell its size; `rest` is all that follows the members;
 ///   `static constexpr errc check(record<S, byte_order>, const context&)`  for each S whose values can be wrong;
 ///   `static constexpr void advance(context&, record<S, byte_order>)`  for each S that changes the context;
 ///   `static constexpr grammar<records> transitions`  what may follow what;
@@ -125,12 +128,23 @@ struct common_of {
   static constexpr std::size_t size = size_of<schema_type>;
   static_assert(F::records::template count<schema_type> == 1, "backsight: the common record is not in the list");
   static_assert(transitions_of<F>.may_follow(kind, kind), "backsight: a common record may follow itself");
+  static_assert(F::common.offset <= size - sizeof(word_type), "backsight: the word of a common record lies inside the record");
 
   /// The test word, zero when a common record begins at `at`.
   [[nodiscard]] static constexpr word_type difference(const std::byte* at) noexcept {
-    return (load<word_type, F::byte_order>(at) ^ F::common.value) & F::common.mask;
+    return (load<word_type, F::byte_order>(at + F::common.offset) ^ F::common.value) & F::common.mask;
   }
 };
+
+template <record_format F, class S>
+[[nodiscard, gnu::always_inline]] constexpr payload_result payload_size_of(const record<S, F::byte_order>& members, std::size_t available,
+                                                       const typename F::context& context) noexcept {
+  if constexpr (requires { F::payload_size(members, byte_view{}, context); }) {
+    return F::payload_size(members, byte_view(members.bytes().data() + size_of<S>, available), context);
+  } else {
+    return F::payload_size(members, context);
+  }
+}
 
 template <record_format F, class S>
 [[nodiscard, gnu::always_inline]] constexpr step decode_as(const std::byte* at, std::size_t available, const typename F::context& context,
@@ -142,7 +156,7 @@ template <record_format F, class S>
     if (const errc code = F::check(members, context); code != errc::ok) return {0, no_kind, code};
   }
   if constexpr (has_payload<S>) {
-    const payload_result payload = F::payload_size(members, context);
+    const payload_result payload = payload_size_of<F>(members, available - size_of<S>, context);
     if (payload.code != errc::ok) return {0, no_kind, payload.code};
     if (payload.size > available - size_of<S>) return {0, no_kind, errc::truncated};
     return {size_of<S> + payload.size, kind, errc::ok};

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "uftrace_data.hpp"
+
+#include <array>
+
+#include <backsight/core/hex_dump.hpp>
+#include <backsight/core/print.hpp>
+
+namespace cli {
+
+using namespace backsight;
+using uftrace::merged_record;
+using uftrace::record_type;
+
+namespace {
+
+template <std::size_t Count>
+void add_mask(std::string& text, std::uint64_t mask, const std::array<const char*, Count>& names, std::size_t known) {
+  add_format(text, "0x%llx", static_cast<unsigned long long>(mask));
+  bool any = false;
+  for (std::size_t bit = 0; bit < 64; ++bit) {
+    if ((mask >> bit & 1) == 0) continue;
+    text += any ? " | " : " (";
+    text += bit < known ? names[bit] : "(null)";
+    any = true;
+  }
+  if (any) text += ')';
+}
+
+/// The records of each task file as they are: `uftrace dump`.
+class raw_dump {
+ public:
+  raw_dump(const arguments& from, const uftrace_data& data, output& to)
+      : from_(from), recording_(data.recording()), names_(recording_), stacks_(recording_, {.depth = data.depth}), values_(names_),
+        out_(to) {}
+
+  int run() {
+    header();
+    const uftrace::merge_options options{.salvage = from_.as.empty()};
+    int code = success;
+    for (std::uint32_t i = 0; i < recording_.data.size(); ++i) {
+      out_.text() += "reading ";
+      out_.text() += recording_.data[i].file;
+      out_.line();
+      uftrace::detail::task_source source(names_, i, options);
+      std::uint64_t before = 0;
+      while (source.has()) {
+        record(source.current(), before);
+        before = source.current().time;
+        source.next();
+      }
+      for (const fault& f : source.faults()) {
+        report_fault(from_.path() + "/" + recording_.data[i].file, f);
+        if (from_.as.empty()) code = bad_input;
+      }
+    }
+    perf();
+    return code;
+  }
+
+ private:
+  void header() {
+    std::string& text = out_.text();
+    const uftrace::info& info = recording_.info;
+    const auto key = [&](const char* name) { add_format(text, "uftrace file header: %-13s = ", name); };
+    key("magic");
+    text += "4674726163652100\n";
+    key("version");
+    add_format(text, "%u\n", info.version);
+    key("header size");
+    add_format(text, "%u\n", from_.as.empty() ? info.header_size : info.raw_header_size);
+    key("endian");
+    text += info.byte_order == order::little ? "1 (little)\n" : "2 (big)\n";
+    key("class");
+    text += info.is_64 ? "2 (64 bit)\n" : "1 (32 bit)\n";
+    key("features");
+    // uftrace's own table of names lacks the last feature.
+    add_mask(text, info.feat_mask, uftrace::feature_names, uftrace::feature_names.size() - (from_.as.empty() ? 0U : 1U));
+    text += '\n';
+    key("info");
+    add_mask(text, info.info_mask, uftrace::info_names, uftrace::info_names.size());
+    text += "\n\n";
+  }
+
+  void begin(const merged_record& r, const char* kind) {
+    std::string& text = out_.text();
+    add_time(text, r.time, 1);
+    text += "  ";
+    add_padded(text, recording_.data[r.data_index].tid, 7);
+    text += ": [";
+    text += kind;
+    text += "] ";
+  }
+
+  void record(const merged_record& r, std::uint64_t before) {
+    stacks_.consume(r);
+    uftrace::task_stack& t = stacks_.of(r);
+    if (r.type == record_type::entry) {
+      const uftrace::function& f = names_.find(r.data_index, r.time, r.address);
+      stacks_.note(t, f.special);
+      if (!stacks_.show_entry(t)) return;
+      stacks_.apply(t, f.special);
+    } else if (r.type == record_type::exit) {
+      if (!stacks_.show_exit(t)) return;
+    } else if (r.is_event() && t.credit <= 0) {
+      return;
+    }
+    std::string& text = out_.text();
+    if (r.time < before) {
+      text += "\n*************************************\n* inverted time - data seems broken *\n"
+              "*************************************\n\n";
+    }
+    static constexpr const char* kinds[] = {"entry", "exit ", "lost ", "event"};
+    begin(r, kinds[static_cast<std::size_t>(r.type)]);
+    if (r.is_event()) values_.event_name(text, r.address);
+    else text += names_.name(names_.find(r.data_index, r.time, r.address).name);
+    text += '(';
+    add_padded_hex(text, r.address, 1);
+    text += ") depth: ";
+    add_padded(text, r.depth, 1);
+    out_.line();
+    if (!r.more) return;
+    if (r.is_event()) {
+      begin(r, "data ");
+      add_format(text, "length = %zu", r.payload.size());
+      out_.line();
+      text += "  ";
+      values_.event_name(text, r.address);
+      text += ": ";
+      values_.event_text(text, r, false);
+      out_.line();
+    } else {
+      begin(r, r.type == record_type::entry ? "args " : "retval");
+      add_format(text, "length = %zu", values_.extent(r));
+      out_.line();
+      values_.raw_lines(text, r);
+    }
+  }
+
+  void perf() {
+    bool first = true;
+    for (std::size_t i = 0; i < recording_.perf.size(); ++i) {
+      if (recording_.perf[i].bytes.empty()) continue;
+      if (first && i == 0) out_.line();
+      first = false;
+      out_.text() += "reading ";
+      add_format(out_.text(), "perf-cpu%zu.dat", i);
+      out_.line();
+      uftrace::detail::perf_source source(recording_, recording_.perf[i].bytes);
+      while (source.next()) {
+        begin(source.current(), "event");
+        values_.event_name(out_.text(), source.current().address);
+        add_format(out_.text(), "(%llu)", static_cast<unsigned long long>(source.current().address));
+        out_.line();
+      }
+      if (const trace_error error = source.error()) (void)report_error(from_.path() + "/" + recording_.perf[i].file, error);
+    }
+  }
+
+  const arguments& from_;
+  const uftrace::recording& recording_;
+  uftrace::resolver names_;
+  uftrace::call_stacks stacks_;
+  uftrace::value_writer values_;
+  text_out out_;
+};
+
+/// Each record of the wire format with all its members: text, CSV-like JSON lines, or an annotated hex dump.
+template <order O>
+int dump_members(const arguments& from, const uftrace_data& data, output& to) {
+  const uftrace::recording& recording = data.recording();
+  uftrace::resolver names(recording);
+  text_out out(to);
+  int code = success;
+  std::uint64_t left = from.limit.value_or(~std::uint64_t{0});
+  for (std::uint32_t i = 0; i < recording.data.size(); ++i) {
+    const uftrace::task_data& file = recording.data[i];
+    const auto show = [&](const auto& item) {
+      if (item.offset() < from.begin.value_or(0) || item.offset() >= from.end.value_or(~std::uint64_t{0}) || left == 0) return;
+      --left;
+      const auto at = std::back_inserter(out.text());
+      if (from.hex) {
+        (void)hex_dump(at, item);
+      } else if (from.format == "json") {
+        (void)json_line(at, item);
+        out.line();
+      } else {
+        add_format(out.text(), "%s:%llu: ", file.file.c_str(), static_cast<unsigned long long>(item.offset()));
+        (void)print(at, item);
+        out.line();
+      }
+    };
+    const auto fault_found = [&](const fault& f) {
+      code = bad_input;
+      out.flush();
+      report_fault(from.path() + "/" + file.file, f);
+    };
+    (void)for_each_salvaging(uftrace::task_records<O>(file.bytes, names.sizes_for(i)), show, fault_found);
+  }
+  return code;
+}
+
+}  // namespace
+
+int uftrace_dump(const arguments& from) {
+  uftrace_data data;
+  if (const int code = open_uftrace(from, data); code != success) return code;
+  output to(from.output);
+  int code = success;
+  if (from.as.empty() && !from.raw) {
+    code = with_order(data.recording().info.byte_order, [&](auto o) { return dump_members<o()>(from, data, to); });
+  } else {
+    code = raw_dump(from, data, to).run();
+  }
+  return to.close(code);
+}
+
+}  // namespace cli

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "uftrace_data.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include <backsight/core/text.hpp>
+
+namespace cli {
+
+using namespace backsight;
+
+namespace {
+
+/// `# KEY                 : VALUE`.
+void add_line(text_out& out, const char* key, std::string_view value) {
+  add_format(out.text(), "# %-20s: ", key);
+  out.text() += value;
+  out.line();
+}
+
+/// The parts of a value such as `19.4 / 23.5 GB (free / total)`.
+std::string_view number_at(std::string_view text, std::size_t index) {
+  for (; index != 0; --index) {
+    const std::size_t slash = text.find('/');
+    if (slash == std::string_view::npos) return {};
+    text.remove_prefix(slash + 1);
+  }
+  while (text.starts_with(' ')) text.remove_prefix(1);
+  return text.substr(0, text.find_first_of(" /("));
+}
+
+std::string exit_status(std::string_view text) {
+  const auto status = static_cast<unsigned>(uftrace::detail::take_number(text, 10).value_or(0));
+  if (status == 65536) return "terminated by finish trigger";
+  if ((status & 0x7f) == 0) return "exited with code: " + std::to_string(status >> 8 & 0xff);
+  const int signal = static_cast<int>(status & 0x7f);
+  return "terminated by signal: " + std::to_string(signal) + " (" + ::strsignal(signal) + ")";
+}
+
+std::string fixed3(std::string_view seconds) {
+  std::string text;
+  add_format(text, "%.3f", std::strtod(std::string(seconds).c_str(), nullptr));
+  return text;
+}
+
+void print_system(const uftrace::info& info, text_out& out) {
+  out.text() += "# system information\n# ==================\n";
+  if (info.has_item(13)) add_line(out, "program version", info.value("uftrace_version"));
+  if (info.has_item(11)) add_line(out, "recorded on", info.value("record_date"));
+  if (info.has_item(3)) add_line(out, "cmdline", info.value("cmdline"));
+  if (info.has_item(4)) {
+    const std::string_view count = info.value("cpuinfo", "nr_cpus");
+    add_line(out, "cpu info", info.value("cpuinfo", "desc"));
+    add_line(out, "number of cpus", std::string(number_at(count, 0)) + " / " + std::string(number_at(count, 1)) + " (online / possible)");
+  }
+  if (info.has_item(5)) add_line(out, "memory info", info.value("meminfo"));
+  if (info.has_item(9)) {
+    std::string text;
+    for (std::size_t i = 0; i < 3; ++i) {
+      add_format(text, "%s%.2f", i == 0 ? "" : " / ", std::strtod(std::string(number_at(info.value("loadinfo"), i)).c_str(), nullptr));
+    }
+    add_line(out, "system load", text + " (1 / 5 / 15 min)");
+  }
+  if (info.has_item(6)) {
+    add_line(out, "kernel version", info.value("osinfo", "kernel"));
+    add_line(out, "hostname", info.value("osinfo", "hostname"));
+    add_line(out, "distro", info.value("osinfo", "distro"));
+  }
+  if (info.has_item(15)) {
+    std::string_view rest = info.value("sysctl");
+    for (const char* name : {"perf_event_paranoid", "kptr_restrict"}) {
+      const std::size_t at = rest.find(name);
+      if (at == std::string_view::npos) continue;
+      std::string_view value = rest.substr(at + std::strlen(name) + 1);
+      add_line(out, name, value.substr(0, value.find(' ')));
+    }
+  }
+}
+
+void print_process(const uftrace::recording& recording, text_out& out) {
+  const uftrace::info& info = recording.info;
+  out.text() += "#\n# process information\n# ===================\n";
+  if (info.has_item(7)) {
+    add_line(out, "number of tasks", info.value("taskinfo", "nr_tid"));
+    std::string list;
+    const auto names = final_names(recording);
+    for (std::size_t i = 0; i < recording.data.size(); ++i) {
+      if (i != 0) list += ", ";
+      list += std::to_string(recording.data[i].tid) + "(" + names[i] + ")";
+    }
+    add_line(out, "task list", list);
+  }
+  if (info.has_item(0)) add_line(out, "exe image", info.value("exename"));
+  if (info.has_item(1)) add_line(out, "build id", info.value("build_id"));
+  if (info.has_item(10)) {
+    for (const auto& [key, label] : {std::pair{"argspec", "arguments"}, std::pair{"retspec", "return values"}}) {
+      const std::string_view spec = info.value(key);
+      if (!spec.empty()) add_line(out, label, spec);
+    }
+    if (recording.use_auto) add_line(out, "auto-args", "true");
+  }
+  if (info.has_item(12)) add_line(out, "pattern", info.value("pattern_type"));
+  if (info.has_item(2)) add_line(out, "exit status", exit_status(info.value("exit_status")));
+  if (info.has_item(11)) add_line(out, "elapsed time", info.value("elapsed_time"));
+  if (info.has_item(8)) {
+    const auto use = [&](const char* name) { return info.value("usageinfo", name); };
+    const auto pair = [&](const char* name) { return std::string(number_at(use(name), 0)) + " / " + std::string(number_at(use(name), 1)); };
+    add_line(out, "cpu time", fixed3(use("systime")) + " / " + fixed3(use("usrtime")) + " sec (sys / user)");
+    add_line(out, "context switch", pair("ctxsw") + " (voluntary / involuntary)");
+    add_line(out, "max rss", std::string(use("maxrss")) + " KB");
+    add_line(out, "page fault", pair("pagefault") + " (major / minor)");
+    add_line(out, "disk iops", pair("iops") + " (read / write)");
+  }
+}
+
+void print_tasks(const uftrace::recording& recording, text_out& out) {
+  std::string& text = out.text();
+  add_format(text, "#%23s  %5s  %9s  %-16s  %s", "TIMESTAMP     ", "FLAGS", "   TID   ", "TASK", "DATA SIZE");
+  out.line();
+  std::vector<std::uint32_t> order(recording.tasks.size());
+  for (std::uint32_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) { return recording.tasks[a].tid < recording.tasks[b].tid; });
+  std::vector<std::uint64_t> first(recording.data.size(), ~std::uint64_t{0});
+  for (const uftrace::perf_data& file : recording.perf) {
+    uftrace::detail::perf_source source(recording, file.bytes);
+    while (source.next()) first[source.current().data_index] = std::min(first[source.current().data_index], source.current().time);
+  }
+  const auto names = final_names(recording);
+  for (const std::uint32_t i : order) {
+    const uftrace::task& t = recording.tasks[i];
+    const auto data = recording.data_index.find(t.tid);
+    std::uint64_t time = t.time;
+    std::uint64_t size = 0;
+    std::string comm = t.comm;
+    if (data != recording.data_index.end()) {
+      time = std::min(time, first[data->second]);
+      size = recording.data[data->second].bytes.size();
+      comm = names[data->second];
+    }
+    const bool starts = std::any_of(recording.sessions.begin(), recording.sessions.end(),
+                                    [&](const uftrace::session& s) { return s.pid == t.tid; });
+    const std::string flags = std::string(t.tid == t.pid ? "F" : "") + (starts ? "S" : "");
+    add_format(text, " %13llu.%09llu  %-5s  [%7u]  %-16s ", static_cast<unsigned long long>(time / 1'000'000'000),
+               static_cast<unsigned long long>(time % 1'000'000'000), flags.c_str(), t.tid, comm.c_str());
+    if (size != 0) {
+      add_format(text, " %5llu.%03llu MB", static_cast<unsigned long long>(size / 1024 / 1024),
+                 static_cast<unsigned long long>(std::min<std::uint64_t>(size / 1024 % 1024, 999)));
+    }
+    out.line();
+  }
+}
+
+void print_json(const uftrace::recording& recording, text_out& out) {
+  std::string& text = out.text();
+  const auto quoted = [&](std::string_view value) {
+    (void)backsight::text::quoted(std::back_inserter(text), byte_view(reinterpret_cast<const std::byte*>(value.data()), value.size()));
+  };
+  const uftrace::info& info = recording.info;
+  add_format(text, "{\"format\":\"uftrace\",\"version\":%u,\"byte_order\":\"%s\",\"bits\":%d,\"features\":%llu,\"info\":{", info.version,
+             info.byte_order == order::little ? "little" : "big", info.is_64 ? 64 : 32, static_cast<unsigned long long>(info.feat_mask));
+  bool first = true;
+  for (const uftrace::info_line& line : info.lines) {
+    if (line.name == "lines") continue;
+    if (!first) text += ',';
+    first = false;
+    quoted(line.name.empty() ? std::string(line.key) : std::string(line.key) + ":" + std::string(line.name));
+    text += ':';
+    quoted(line.value);
+  }
+  text += "},\"tasks\":[";
+  for (std::size_t i = 0; i < recording.data.size(); ++i) {
+    const uftrace::task_data& d = recording.data[i];
+    add_format(text, "%s{\"tid\":%u,\"present\":%s,\"bytes\":%zu,\"name\":", i == 0 ? "" : ",", d.tid, d.present ? "true" : "false", d.bytes.size());
+    quoted(d.task == uftrace::task_data::no_task ? std::string() : recording.tasks[d.task].comm);
+    text += '}';
+  }
+  text += "]}";
+  out.line();
+}
+
+}  // namespace
+
+int uftrace_info(const arguments& from) {
+  uftrace_data data;
+  if (const int code = open_uftrace(from, data); code != success) return code;
+  output to(from.output);
+  {
+    text_out out(to);
+    if (from.format == "json") {
+      print_json(data.recording(), out);
+    } else if (from.by_task) {
+      print_tasks(data.recording(), out);
+    } else {
+      print_system(data.recording().info, out);
+      print_process(data.recording(), out);
+      if (!data.recording().note.empty()) {
+        out.text() += "#\n# extra note information\n# ======================\n";
+        out.text() += data.recording().note;
+      }
+      out.line();
+    }
+  }
+  return to.close(success);
+}
+
+}  // namespace cli

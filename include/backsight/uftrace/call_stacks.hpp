@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include <backsight/uftrace/merge.hpp>
+
+// The stacks of all tasks while records are consumed, with uftrace's accounting. Source: uftrace's utils/fstack.c
+// (fstack_account_time, fstack_entry, fstack_exit, fstack_check_filter). All arithmetic wraps at 64 bits, as there.
+namespace backsight::uftrace {
+
+/// One open function, or a slot that was one: slots are reused and never cleared.
+struct frame {
+  std::uint64_t total = 0;  ///< when it was entered while it is open; then how long it took
+  std::uint64_t child = 0;  ///< how long the functions that it called took
+  std::uint32_t name = 0;   ///< a name of the resolver, kept by the analysis that runs
+  bool valid = false;       ///< open
+  bool hidden = false;      ///< beyond the depth filter
+  std::int32_t credit = 0;  ///< of the depth filter when it was entered
+};
+
+/// The state of one task.
+struct task_stack {
+  std::vector<std::uint64_t> addresses;  ///< of the frames; apart from them so that a search for one reads little
+  std::vector<frame> frames;
+  std::int64_t height = 0;       ///< open functions and waits, known or not
+  std::int64_t user_height = 0;  ///< functions of the task file that were entered and not left
+  std::int64_t shown_depth = 0;  ///< at which replay prints
+  std::int64_t fork_depth = 0;   ///< shown_depth behind the last fork; where a child begins
+  std::int32_t credit = 0;       ///< levels that the depth filter still lets through
+  bool depth_known = true;       ///< shown_depth is right; not after lost records
+  bool started = false;
+  bool lost = false;             ///< records were lost just now
+  bool last_was_perf = false;
+  std::uint64_t last_time = 0;      ///< of its last record in the task file
+  std::uint64_t consumed_time = 0;  ///< of its last record of any source
+};
+
+struct stack_options {
+  std::int32_t depth = 1024;  ///< levels to show
+};
+
+/// The stacks of all tasks of a recording.
+class call_stacks {
+ public:
+  call_stacks(const recording& from, stack_options options)
+      : from_(&from), depth_(options.depth), max_stack_(from.info.max_stack), tasks_(from.data.size()) {
+    for (task_stack& t : tasks_) {
+      t.credit = depth_;
+      grow(t, std::min<std::size_t>(16, max_stack_));
+    }
+  }
+
+  [[nodiscard]] task_stack& of(const merged_record& r) noexcept { return tasks_[r.data_index]; }
+  [[nodiscard]] std::vector<task_stack>& all() noexcept { return tasks_; }
+  /// The slot of that level, or null beyond the limit.
+  [[nodiscard]] frame* slot(task_stack& t, std::int64_t level) const noexcept {
+    return level >= 0 && static_cast<std::uint64_t>(level) < t.frames.size() ? &t.frames[static_cast<std::size_t>(level)] : nullptr;
+  }
+  [[nodiscard]] const frame* slot(const task_stack& t, std::int64_t level) const noexcept {
+    return level >= 0 && static_cast<std::uint64_t>(level) < t.frames.size() ? &t.frames[static_cast<std::size_t>(level)] : nullptr;
+  }
+  [[nodiscard]] std::uint64_t address(const task_stack& t, std::int64_t level) const noexcept {
+    return level >= 0 && static_cast<std::uint64_t>(level) < t.addresses.size() ? t.addresses[static_cast<std::size_t>(level)] : 0;
+  }
+
+  /// Moves the stack of the record's task. Every analysis does this with every record, also with those it then hides.
+  void consume(const merged_record& r) {
+    task_stack& t = tasks_[r.data_index];
+    t.consumed_time = r.time;
+    if (r.source == record_source::task_file) [[likely]] {
+      t.last_time = r.time;
+      t.last_was_perf = false;
+    } else if (r.source == record_source::perf_file) {
+      t.last_was_perf = true;
+      last_perf_time_ = r.time;
+    }
+    switch (r.type) {
+      case record_type::entry: prepare(t, r, true); push(t, r); ++t.user_height; break;
+      case record_type::exit:
+        prepare(t, r, false);
+        pop(t, r);
+        if (t.user_height > 0) --t.user_height;
+        break;
+      case record_type::lost: lose(t); break;
+      case record_type::event:
+        if (r.is_sched_out()) {
+          prepare(t, r, true);
+          push(t, r);
+        } else if (r.is_sched_in()) {
+          prepare(t, r, false);
+          pop(t, r);
+        }
+        break;
+    }
+  }
+
+  /// Whether an entry that was just consumed is shown. Moves the depth filter.
+  [[nodiscard]] bool show_entry(task_stack& t) noexcept {
+    frame* const f = slot(t, t.height - 1);
+    if (f == nullptr) return false;
+    f->credit = t.credit;
+    if (t.credit <= 0) {
+      f->hidden = true;
+      return false;
+    }
+    --t.credit;
+    return true;
+  }
+  /// Whether an exit that was just consumed is shown. Moves the depth filter.
+  [[nodiscard]] bool show_exit(task_stack& t) noexcept {
+    frame* const f = slot(t, t.height);
+    if (f == nullptr) return false;
+    t.credit = f->credit;
+    return !f->hidden;
+  }
+  /// Whether an event is shown.
+  [[nodiscard]] static bool show_event(const task_stack& t) noexcept { return t.user_height > 0 && t.credit > 0; }
+
+  /// What a function that moves the stack does behind its shown entry; `setjmp` is remembered at the entry itself.
+  void apply(task_stack& t, special_function kind) noexcept {
+    if (kind == special_function::exec) {
+      t.height = t.user_height = t.shown_depth = 0;
+    } else if (kind == special_function::longjmp) {
+      t.height = t.user_height = jump_height_;
+      t.shown_depth = jump_depth_;
+    }
+  }
+  /// What such a function does at its entry, shown or not.
+  void note(task_stack& t, special_function kind) noexcept {
+    if (kind == special_function::setjmp) {
+      jump_height_ = t.height;
+      jump_depth_ = t.shown_depth + 1;
+      ++jumps_;
+    } else if (kind == special_function::fork) {
+      t.fork_depth = t.shown_depth + 1;
+    }
+  }
+  /// How many setjmp there were: their place is shared by all tasks.
+  [[nodiscard]] std::uint64_t jumps() const noexcept { return jumps_; }
+
+  /// The time that uftrace takes for the end of a task whose functions are still open.
+  [[nodiscard]] std::uint64_t end_time(const task_stack& t, const merge& m, std::uint32_t data_index) const noexcept {
+    if (t.last_was_perf) return last_perf_time_;
+    if (const auto damaged = m.damaged_time(data_index)) return *damaged;
+    return t.last_time;
+  }
+
+  /// Closes the top function at `end`, as one that never returned; gives its slot or null. Precondition: height > 0.
+  frame* close_unfinished(task_stack& t, std::uint64_t end) noexcept {
+    --t.height;
+    frame* const f = slot(t, t.height);
+    if (f == nullptr) return nullptr;
+    f->total = end - f->total;
+    if (f->child > f->total) f->total = f->child;
+    if (frame* const below = slot(t, t.height - 1)) below->child += f->total;
+    return f;
+  }
+
+ private:
+  void grow(task_stack& t, std::size_t size) {
+    t.frames.resize(size);
+    t.addresses.resize(size);
+  }
+  [[gnu::noinline]] void grow_for(task_stack& t, std::int64_t level) {
+    const auto wanted = std::min<std::size_t>(std::max<std::size_t>(static_cast<std::size_t>(level) + 1, t.frames.size() * 2), max_stack_);
+    if (wanted > t.frames.size()) grow(t, wanted);
+  }
+
+  void prepare(task_stack& t, const merged_record& r, bool entry) {
+    if (t.started && !t.lost) [[likely]] return;
+    prepare_rare(t, r, entry);
+  }
+  [[gnu::noinline]] void prepare_rare(task_stack& t, const merged_record& r, bool entry) {
+    const std::int64_t depth = r.is_event() ? 0 : r.depth;
+    const std::int64_t height = entry ? depth : depth + 1;
+    if (!t.started) {
+      t.started = true;
+      t.height = height;
+      t.credit = depth_;
+      grow_for(t, height);
+      for (std::int64_t i = 0; i < height; ++i) {
+        if (frame* const f = slot(t, i)) *f = {r.time, 0, f->name, true, false, depth_};
+      }
+      const std::uint32_t number = from_->data[r.data_index].task;
+      if (number != task_data::no_task && from_->tasks[number].parent != 0) {
+        const auto parent = from_->data_index.find(from_->tasks[number].parent);
+        if (parent != from_->data_index.end() && tasks_[parent->second].fork_depth > 0) {
+          t.shown_depth = tasks_[parent->second].fork_depth;
+        }
+      }
+    }
+    if (t.lost) {
+      t.lost = false;
+      t.height = height;
+      grow_for(t, std::max(height, t.user_height + depth));
+      for (std::int64_t i = t.user_height; i <= t.user_height + depth; ++i) {
+        if (frame* const f = slot(t, i)) {
+          f->total = r.time - 1;
+          f->child = 0;
+        }
+      }
+    }
+  }
+
+  void push(task_stack& t, const merged_record& r) {
+    const auto level = static_cast<std::size_t>(t.height < 0 ? 0 : t.height);
+    if (level >= t.frames.size()) [[unlikely]] grow_for(t, t.height);
+    if (level < t.frames.size()) {
+      frame& f = t.frames[level];
+      f.total = r.time;
+      f.child = 0;
+      f.valid = true;
+      f.hidden = false;
+      t.addresses[level] = r.address;
+    }
+    t.height = static_cast<std::int64_t>(level) + 1;
+  }
+
+  void pop(task_stack& t, const merged_record& r) noexcept {
+    if (t.height <= 0) return;
+    --t.height;
+    const auto level = static_cast<std::size_t>(t.height);
+    if (level < t.frames.size()) [[likely]] {
+      frame& f = t.frames[level];
+      const std::uint64_t delta = f.valid ? r.time - f.total : 0;
+      f.valid = false;
+      f.total = delta;
+      f.child = std::min(f.child, delta);
+      if (level != 0) t.frames[level - 1].child += delta;
+    }
+  }
+
+  void lose(task_stack& t) noexcept {
+    std::uint64_t now = 0;
+    for (std::int64_t i = t.height; i >= t.user_height; --i) {
+      frame* const f = slot(t, i);
+      if (f == nullptr) continue;
+      if (now == 0) now = f->total + 1;
+      f->total = now - f->total;
+      f->child = std::min(f->child, f->total);
+      if (frame* const below = slot(t, i - 1)) below->child += f->total;
+    }
+    t.lost = true;
+    t.depth_known = false;
+  }
+
+  const recording* from_;
+  std::int32_t depth_;
+  std::size_t max_stack_;
+  std::vector<task_stack> tasks_;
+  std::int64_t jump_height_ = 0, jump_depth_ = 0;
+  std::uint64_t jumps_ = 0;
+  std::uint64_t last_perf_time_ = 0;
+};
+
+}  // namespace backsight::uftrace

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include <backsight/core/error.hpp>
+#include <backsight/uftrace/detail/lines.hpp>
+
+// The files sid-*.map. Source: uftrace's libmcount/record.c (writer) and utils/session.c (reader).
+namespace backsight::uftrace {
+
+/// A mapped file: addresses from `start` up to `end`. Symbols of the file are relative to `start`.
+struct mapping {
+  std::uint64_t start = 0;
+  std::uint64_t end = 0;
+  std::string_view path;
+  std::string_view build_id;  ///< hexadecimal; empty in old recordings
+};
+
+/// The mappings of a session, and what else its map tells. Views into the caller's bytes.
+struct memory_map {
+  std::vector<mapping> mappings;   ///< in the file's order
+  std::uint64_t kernel_base = 0;   ///< the first kernel address, guessed from where the stack is
+  std::vector<fault> faults;       ///< bad_text for lines that are not mappings
+};
+
+/// Reads a map file. Special mappings are left out, and the tracer's own library. Allocates.
+[[nodiscard]] inline memory_map read_memory_map(byte_view bytes) {
+  memory_map map;
+  detail::lines text(detail::as_text(bytes));
+  while (text.next()) {
+    std::string_view rest = text.line();
+    if (rest.empty()) continue;
+    mapping item;
+    const auto start = detail::take_number(rest, 16);
+    const bool dash = detail::take(rest, "-");
+    const auto end = detail::take_number(rest, 16);
+    if (!start || !dash || !end || *end <= *start || !detail::take(rest, " ")) {
+      map.faults.push_back({errc::bad_text, text.offset(), text.line().size() + 1});
+      continue;
+    }
+    // Protection, offset, device and inode say nothing: the writer merges segments and writes zeros.
+    std::size_t fields = 0;
+    for (; fields < 4; ++fields) {
+      const std::size_t blank = rest.find(' ');
+      if (blank == std::string_view::npos) break;
+      rest.remove_prefix(blank);
+      rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));
+    }
+    if (fields < 4 || rest.empty()) continue;
+    item.start = *start;
+    item.end = *end;
+    if (const std::size_t id = rest.find(" build-id:"); id != std::string_view::npos) {
+      item.build_id = rest.substr(id + 10);
+      rest = rest.substr(0, id);
+    }
+    item.path = rest;
+    if (item.path == "[stack]") {
+      // The kernel's half of the address space begins above the user's: 2 GB, 128 TB, ... as the stack's place tells.
+      map.kernel_base = item.start < 0x800000000000ULL ? 0xffff800000000000ULL : 0xff00000000000000ULL;
+      if (item.start < 0x100000000ULL) map.kernel_base = item.start < 0xc0000000ULL ? 0xc0000000ULL : 0xffff800000000000ULL;
+      continue;
+    }
+    if (item.path.front() == '[') continue;
+    map.mappings.push_back(item);
+  }
+  return map;
+}
+
+/// Whether symbols of that file are left out: the libraries that do the tracing.
+[[nodiscard]] inline bool is_tracer_library(std::string_view path) noexcept {
+  const std::string_view name = detail::base_name(path);
+  return name == "libmcount.so" || name == "libmcount-fast.so" || name == "libmcount-single.so" ||
+         name == "libmcount-fast-single.so";
+}
+
+}  // namespace backsight::uftrace

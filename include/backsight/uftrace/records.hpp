@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <backsight/core/record_range.hpp>
+#include <backsight/uftrace/schema.hpp>
+
+namespace backsight::uftrace {
+
+/// What the sizes of arguments and return values depend on: records do not tell them. `size` is asked for each record with
+/// values; without it such a record ends the walk with errc::not_found. A view: `owner` must outlive the range.
+struct value_sizes {
+  using function = payload_result (*)(const void* owner, std::uint32_t task, std::uint64_t time, std::uint64_t address,
+                                      bool is_return, byte_view rest) noexcept;
+  const void* owner = nullptr;
+  function size = nullptr;
+  std::uint32_t task = 0;
+
+  [[nodiscard]] friend constexpr bool operator==(const value_sizes&, const value_sizes&) = default;
+};
+
+/// The records of a task file (TID.dat), versions 3 and 4.
+template <order O>
+struct task_format {
+  using records = record_list<function_record<O>, function_with_values<O>, lost_record<O>, event_record<O>, event_with_data<O>>;
+  using context = value_sizes;
+  static constexpr order byte_order = O;
+  static constexpr std::size_t head_bytes = 16;
+  /// Magic 5, no payload, type entry or exit.
+  static constexpr common_record<function_record<O>, std::uint64_t> common{.mask = 0x3e, .value = 0x28, .offset = 8};
+
+  [[nodiscard]] static constexpr kind_result kind_of(const std::byte* at, const context&) noexcept {
+    const auto word = load<std::uint64_t, O>(at + 8);
+    if ((word >> 3 & 7) != 5) return errc::bad_value;
+    const bool more = (word & 4) != 0;
+    switch (static_cast<record_type>(word & 3)) {
+      case record_type::entry:
+      case record_type::exit: return std::size_t{more ? 1U : 0U};
+      case record_type::lost: return std::size_t{2};
+      default: return std::size_t{more ? 4U : 3U};
+    }
+  }
+  [[nodiscard]] static constexpr payload_result payload_size(const record<function_with_values<O>, O>& item, byte_view rest,
+                                                             const context& sizes) noexcept {
+    if (sizes.size == nullptr) return errc::not_found;
+    const payload_result values = sizes.size(sizes.owner, sizes.task, item[record_head::time], item[record_head::address],
+                                             item[record_head::type] == record_type::exit, rest);
+    if (values.code != errc::ok) return values;
+    return (values.size + 7) / 8 * 8;
+  }
+  [[nodiscard]] static constexpr payload_result payload_size(const record<event_with_data<O>, O>& item,
+                                                             const context&) noexcept {
+    return (std::size_t{item[event_with_data<O>::length]} + 2 + 7) / 8 * 8 - 2;
+  }
+  /// Goes to the first place, 8 bytes aligned, where several records follow each other with the right magic, times that do
+  /// not go back, neither among them nor behind the last good time before the damage, and depths that fit.
+  [[nodiscard]] static constexpr std::size_t resync(byte_view all, std::size_t from, context& sizes) noexcept;
+};
+static_assert(record_format<task_format<order::little>> && record_format<task_format<order::big>>);
+
+namespace detail {
+
+/// Whether what begins at `at` looks like a run of records; `time` is the time that it must not precede.
+template <order O>
+[[nodiscard]] constexpr bool plausible_run(byte_view all, std::size_t at, std::uint64_t time, const value_sizes& sizes) noexcept {
+  // The chance that arbitrary bytes pass is 1/8 for each magic alone; four records, their times and depths make it small.
+  constexpr int enough = 4;
+  int depth = -1;
+  for (int i = 0; i < enough; ++i) {
+    if (at == all.size()) return i != 0;
+    if (all.size() - at < 16) return i != 0;
+    const auto next = backsight::detail::decode<task_format<O>>(all.data() + at, all.size() - at, sizes);
+    if (next.code != errc::ok) return false;
+    const auto word = load<std::uint64_t, O>(all.data() + at + 8);
+    const auto type = static_cast<record_type>(word & 3);
+    if (type != record_type::lost) {
+      const auto now = load<std::uint64_t, O>(all.data() + at);
+      // A day between two records of one task is not impossible, but more likely damage.
+      if (now < time || (time != 0 && now - time > 86'400'000'000'000ULL)) return false;
+      if (now == 0) return false;
+      time = now;
+    }
+    if (type == record_type::entry || type == record_type::exit) {
+      const int here = static_cast<int>(word >> 6 & 0x3ff);
+      const int before_entry = here, before_exit = (here + 1) % 1024;
+      const int expected = type == record_type::entry ? before_entry : before_exit;
+      // longjmp and exceptions leave several levels at once, so only rises by more than one are impossible.
+      if (depth >= 0 && expected > depth && !(depth == 0 && expected == 1023)) return false;
+      if ((word >> 16) == 0) return false;
+      depth = type == record_type::entry ? (here + 1) % 1024 : here;
+    } else {
+      depth = type == record_type::lost ? -1 : depth;
+    }
+    at += next.size;
+  }
+  return true;
+}
+
+}  // namespace detail
+
+template <order O>
+constexpr std::size_t task_format<O>::resync(byte_view all, std::size_t from, context& sizes) noexcept {
+  std::uint64_t time = 0;
+  // The record before the damage, where it has no payload, tells a time.
+  if (from >= 17) {
+    const std::byte* const before = all.data() + from - 17;
+    if ((load<std::uint64_t, O>(before + 8) & 0x3e) == 0x28) time = load<std::uint64_t, O>(before);
+  }
+  for (std::size_t at = (from + 7) / 8 * 8; at < all.size(); at += 8) {
+    if (detail::plausible_run<O>(all, at, time, sizes)) return at;
+  }
+  return all.size();
+}
+
+/// The records of a task file, one after the other.
+template <order O>
+using task_records = record_range<task_format<O>, grammar_check::ignored>;
+
+/// The records of a perf-cpuN.dat.
+template <order O>
+struct perf_format {
+  using records = record_list<perf_switch, perf_task, perf_comm, perf_other>;
+  using context = no_context;
+  static constexpr order byte_order = O;
+  static constexpr std::size_t head_bytes = 8;
+
+  [[nodiscard]] static constexpr kind_result kind_of(const std::byte* at, const context&) noexcept {
+    if (load<std::uint16_t, O>(at + 6) < 8) return errc::bad_size;
+    switch (load<std::uint32_t, O>(at)) {
+      case 14: return std::size_t{0};
+      case 4:
+      case 7: return std::size_t{1};
+      case 3: return std::size_t{2};
+      default: return std::size_t{3};
+    }
+  }
+  template <class S>
+  [[nodiscard]] static constexpr payload_result payload_size(const record<S, O>& item, const context&) noexcept {
+    const std::size_t whole = item[perf_head::record_size];
+    if (whole < size_of<S>) return errc::bad_size;
+    return whole - size_of<S>;
+  }
+};
+static_assert(record_format<perf_format<order::little>>);
+
+template <order O>
+using perf_records = record_range<perf_format<O>, grammar_check::ignored>;
+
+}  // namespace backsight::uftrace

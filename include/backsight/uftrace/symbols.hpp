@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include <backsight/core/error.hpp>
+#include <backsight/uftrace/detail/lines.hpp>
+
+// The files *.sym. Source: uftrace's utils/symbol.c.
+namespace backsight::uftrace {
+
+/// One symbol of a module. The name is a view into the file's bytes, as the file spells it.
+struct symbol {
+  std::uint64_t address = 0;  ///< relative to the module's first mapping
+  std::uint64_t size = 0;
+  std::string_view name;
+  char type = 0;  ///< T t w functions, P entries of the procedure linkage table, K kernel, D d v u data
+};
+
+/// The symbols of a module, sorted by address.
+class symbol_table {
+ public:
+  static constexpr std::size_t none = static_cast<std::size_t>(-1);
+
+  /// The index of the symbol that covers `address`, or none. A binary search.
+  [[nodiscard]] std::size_t find(std::uint64_t address) const noexcept {
+    const auto after = std::upper_bound(symbols_.begin(), symbols_.end(), address,
+                                        [](std::uint64_t a, const symbol& s) { return a < s.address; });
+    if (after == symbols_.begin()) return none;
+    const auto index = static_cast<std::size_t>(after - symbols_.begin()) - 1;
+    return address - symbols_[index].address < symbols_[index].size ? index : none;
+  }
+  [[nodiscard]] const std::vector<symbol>& symbols() const noexcept { return symbols_; }
+  /// The path of the module and its build-id as the file's comments tell them; empty where they do not.
+  [[nodiscard]] std::string_view path() const noexcept { return path_; }
+  [[nodiscard]] std::string_view build_id() const noexcept { return build_id_; }
+  /// Lines that are not symbols.
+  [[nodiscard]] const std::vector<fault>& faults() const noexcept { return faults_; }
+
+ private:
+  friend symbol_table read_symbols(byte_view bytes);
+  std::vector<symbol> symbols_;
+  std::string_view path_, build_id_;
+  std::vector<fault> faults_;
+};
+
+/// Path and build-id from the comments at the start of a .sym or .dbg file.
+struct module_identity {
+  std::string_view path, build_id;
+};
+[[nodiscard]] inline module_identity read_module_identity(byte_view bytes) noexcept {
+  module_identity identity;
+  detail::lines text(detail::as_text(bytes));
+  while (text.next()) {
+    std::string_view line = text.line();
+    if (!line.starts_with('#')) break;
+    if (detail::take(line, "# path name: ")) identity.path = line;
+    else if (detail::take(line, "# build-id: ")) identity.build_id = line;
+  }
+  return identity;
+}
+
+/// Reads a .sym file, with or without sizes. Allocates the table.
+[[nodiscard]] inline symbol_table read_symbols(byte_view bytes) {
+  symbol_table table;
+  const module_identity identity = read_module_identity(bytes);
+  table.path_ = identity.path;
+  table.build_id_ = identity.build_id;
+  detail::lines text(detail::as_text(bytes));
+  std::uint64_t last_address = ~std::uint64_t{0};
+  char last_type = 0;
+  auto& symbols = table.symbols_;
+  symbols.reserve(bytes.size() / 40);
+  while (text.next()) {
+    std::string_view rest = text.line();
+    if (rest.empty() || rest.front() == '#') continue;
+    const auto bad = [&] { table.faults_.push_back({errc::bad_text, text.offset(), text.line().size() + 1}); };
+    symbol item;
+    const auto address = detail::take_number(rest, 16);
+    if (!address || !detail::take(rest, " ") || rest.empty()) {
+      bad();
+      continue;
+    }
+    item.address = *address;
+    // A digit cannot be a type, so it begins a size.
+    if (rest.front() >= '0' && rest.front() <= '9') {
+      const auto size = detail::take_number(rest, 16);
+      if (!size || !detail::take(rest, " ")) {
+        bad();
+        continue;
+      }
+      item.size = *size;
+    }
+    if (rest.size() < 3 || rest[1] != ' ') {
+      bad();
+      continue;
+    }
+    item.type = rest.front();
+    item.name = rest.substr(2);
+    item.name = item.name.substr(0, item.name.find('\t'));  // Kernel modules are named behind a tab.
+    if (item.address == last_address && item.type == last_type) continue;
+    last_address = item.address;
+    last_type = item.type;
+    if (!symbols.empty() && symbols.back().size == 0 && item.address > symbols.back().address) {
+      symbols.back().size = item.address - symbols.back().address;
+    }
+    const bool end_mark =
+        item.type == '?' || item.name == "__sym_end" || item.name == "__dynsym_end" || item.name == "__func_end";
+    constexpr std::string_view types = "TtwPKDdvu";
+    if (!end_mark && types.find(item.type) != std::string_view::npos) symbols.push_back(item);
+  }
+  std::stable_sort(symbols.begin(), symbols.end(),
+                   [](const symbol& a, const symbol& b) { return a.address < b.address; });
+  return table;
+}
+
+}  // namespace backsight::uftrace

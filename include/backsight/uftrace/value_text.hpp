@@ -1,0 +1,420 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdarg>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include <backsight/uftrace/merge.hpp>
+
+// Values of arguments, return values and events as text. Source: uftrace's utils/field.c, cmds/replay.c (get_argspec_string)
+// and cmds/dump.c (pr_args, pr_retval, pr_event).
+namespace backsight::uftrace {
+
+/// For whom a text is: the replay of calls, the JSON of `dump --chrome`, or the raw dump.
+enum class text_style : std::uint8_t { replay, chrome };
+
+namespace detail {
+
+/// An unsigned integer of up to 8 bytes in the recording's byte order; missing bytes are zero.
+[[nodiscard]] inline std::uint64_t unsigned_of(byte_view bytes, order o) noexcept {
+  std::uint64_t value = 0;
+  const std::size_t size = std::min<std::size_t>(bytes.size(), 8);
+  for (std::size_t i = 0; i < size; ++i) {
+    const auto byte = std::to_integer<std::uint64_t>(bytes[i]);
+    if (o == order::little) value |= byte << (8 * i);
+    else value = value << 8 | byte;
+  }
+  return value;
+}
+/// The same with the sign of its topmost bit.
+[[nodiscard]] inline std::int64_t signed_of(std::uint64_t value, std::size_t size) noexcept {
+  if (size == 0 || size >= 8) return static_cast<std::int64_t>(value);
+  const std::uint64_t sign = std::uint64_t{1} << (8 * size - 1);
+  return static_cast<std::int64_t>((value ^ sign) - sign);
+}
+
+[[gnu::format(printf, 2, 3)]] inline void add_format(std::string& out, const char* format, ...) {
+  char text[512];
+  std::va_list list;
+  va_start(list, format);
+  const int size = std::vsnprintf(text, sizeof text, format, list);
+  va_end(list);
+  if (size > 0) out.append(text, std::min(static_cast<std::size_t>(size), sizeof text - 1));
+}
+
+inline void add_hex(std::string& out, std::uint64_t value, bool prefix = true) {
+  if (prefix) out += "0x";
+  int shift = 60;
+  while (shift > 0 && value >> shift == 0) shift -= 4;
+  for (; shift >= 0; shift -= 4) out += "0123456789abcdef"[value >> shift & 15];
+}
+inline void add_decimal(std::string& out, std::int64_t value) {
+  char digits[24];
+  std::size_t at = sizeof digits;
+  std::uint64_t rest = value < 0 ? 0 - static_cast<std::uint64_t>(value) : static_cast<std::uint64_t>(value);
+  do {
+    digits[--at] = static_cast<char>('0' + rest % 10);
+    rest /= 10;
+  } while (rest != 0);
+  if (value < 0) out += '-';
+  out.append(digits + at, sizeof digits - at);
+}
+
+/// A floating-point number of 4, 8 or 10 bytes (the extended format of x87) with six decimals.
+inline void add_floating(std::string& out, byte_view bytes, order o) {
+  if (bytes.size() == 4) {
+    const auto bits = static_cast<std::uint32_t>(unsigned_of(bytes, o));
+    return add_format(out, "%f", static_cast<double>(std::bit_cast<float>(bits)));
+  }
+  if (bytes.size() < 10) return add_format(out, "%f", std::bit_cast<double>(unsigned_of(bytes, o)));
+  const std::uint64_t mantissa = unsigned_of(bytes.first(8), o);
+  const auto top = static_cast<unsigned>(unsigned_of(bytes.subspan(8, 2), o));
+  const int exponent = static_cast<int>(top & 0x7fff);
+  if (exponent == 0x7fff) {
+    const bool infinite = mantissa << 1 == 0;
+    return add_format(out, "%s%s", (top & 0x8000) != 0 ? "-" : "", infinite ? "inf" : "nan");
+  }
+  long double value = std::ldexp(static_cast<long double>(mantissa), exponent - 16383 - 63);
+  if ((top & 0x8000) != 0) value = -value;
+  // The largest number has 4933 digits before the point.
+  char text[5000];
+  const int size = std::snprintf(text, sizeof text, "%Lf", value);
+  if (size > 0) out.append(text, std::min(static_cast<std::size_t>(size), sizeof text - 1));
+}
+
+/// One byte inside a JSON string of a JSON string, as uftrace writes it.
+inline void add_chrome_byte(std::string& out, unsigned char c) {
+  switch (c) {
+    case '\n': out += "\\\\n"; break;
+    case '\t': out += "\\\\t"; break;
+    case '\\': out += "\\\\"; break;
+    case '"': out += "\\\""; break;
+    default:
+      if (c >= 0x20 && c <= 0x7e) out += static_cast<char>(c);
+      else add_format(out, "\\\\x%02x", c);
+  }
+}
+
+/// The bytes of a string payload up to a NUL.
+[[nodiscard]] inline std::string_view string_of(byte_view payload, order o) noexcept {
+  if (payload.size() < 2) return {};
+  const auto length = static_cast<std::size_t>(unsigned_of(payload.first(2), o));
+  const std::string_view text = as_text(payload.subspan(2, std::min(length, payload.size() - 2)));
+  return text.substr(0, text.find('\0'));
+}
+[[nodiscard]] inline bool is_old_null(byte_view payload) noexcept {
+  if (payload.size() < 6) return false;
+  return std::all_of(payload.begin() + 2, payload.begin() + 6, [](std::byte b) { return b == std::byte{0xff}; });
+}
+
+}  // namespace detail
+
+/// Writes values as text. Keeps a reference to the resolver; what it writes is appended, so a string that is used again
+/// and again allocates only until it is long enough.
+class value_writer {
+ public:
+  explicit value_writer(resolver& names) : names_(&names), order_(names.source().info.byte_order) {}
+
+  /// `a, b, c`: all values of a call, or the first one of a return.
+  void values(std::string& out, const merged_record& r, text_style style) {
+    const function& f = names_->find(r.data_index, r.time, r.address);
+    const bool is_return = r.type == record_type::exit;
+    bool first = true;
+    each(f, r, is_return, [&](const value_spec& spec, byte_view bytes) {
+      if (!first && is_return) return;
+      if (!first) out += ", ";
+      first = false;
+      value(out, f, spec, bytes, r, style);
+    });
+  }
+
+  /// The lines of the raw dump, indented by two blanks, each with its end.
+  void raw_lines(std::string& out, const merged_record& r) {
+    const function& f = names_->find(r.data_index, r.time, r.address);
+    const bool is_return = r.type == record_type::exit;
+    int index = 0;
+    each(f, r, is_return, [&](const value_spec& spec, byte_view bytes) {
+      if (is_return) out += "  retval ";
+      else detail::add_format(out, "  args[%d] ", index++);
+      raw_value(out, f, spec, bytes, r, is_return);
+      out += '\n';
+    });
+  }
+
+  /// The data of an event, without name; empty when it has none. `replay` adds signs and ratios.
+  void event_text(std::string& out, const merged_record& r, bool replay) {
+    if (r.payload.empty() && r.address != task_name) return;
+    const bool diff = r.address == diff_statm || r.address == diff_page_fault || r.address == diff_cycles ||
+                      r.address == diff_cache || r.address == diff_branch;
+    const char* const sign = diff && replay ? "+" : "";
+    const auto number = [&](std::size_t i) {
+      const byte_view rest = i * 8 < r.payload.size() ? r.payload.subspan(i * 8) : byte_view{};
+      return detail::unsigned_of(rest.first(std::min<std::size_t>(rest.size(), 8)), order_);
+    };
+    const auto n = [&](std::size_t i) { return static_cast<unsigned long long>(number(i)); };
+    const auto ratio = [](std::uint64_t hits, std::uint64_t all) { return 100.0 * static_cast<double>(hits) / static_cast<double>(all); };
+    switch (r.address) {
+      case read_statm: case diff_statm:
+        return detail::add_format(out, "vmsize=%s%lluKB vmrss=%s%lluKB shared=%s%lluKB", sign, n(0), sign, n(1), sign, n(2));
+      case read_page_fault: case diff_page_fault:
+        return detail::add_format(out, "major=%s%llu minor=%s%llu", sign, n(0), sign, n(1));
+      case read_cycles: case diff_cycles:
+        detail::add_format(out, "cycles=%s%llu instructions=%s%llu", sign, n(0), sign, n(1));
+        if (diff && replay) detail::add_format(out, " IPC=%.2f", static_cast<double>(number(1)) / static_cast<double>(number(0)));
+        return;
+      case read_cache: case diff_cache:
+        detail::add_format(out, "refers=%s%llu misses=%s%llu", sign, n(0), sign, n(1));
+        if (diff && replay) detail::add_format(out, " hit=%.2f%%", ratio(number(0) - number(1), number(0)));
+        return;
+      case read_branch: case diff_branch:
+        detail::add_format(out, "branch=%s%llu misses=%s%llu", sign, n(0), sign, n(1));
+        if (diff && replay) detail::add_format(out, " predict=%.2f%%", ratio(number(0) - number(1), number(0)));
+        return;
+      case watch_cpu:
+        return detail::add_format(out, "cpu=%d", static_cast<int>(detail::signed_of(detail::unsigned_of(r.payload.first(std::min<std::size_t>(4, r.payload.size())), order_), 4)));
+      case watch_variable: return watched(out, r);
+      case callsite:
+        out += "callsite=";
+        return detail::add_hex(out, number(0));
+      case task_name:
+        out += "comm=\"";
+        out += detail::as_text(r.payload);
+        out += '"';
+        return;
+      case external_data: out += detail::as_text(r.payload); return;
+      default: return;
+    }
+  }
+
+  /// The name of an event.
+  void event_name(std::string& out, std::uint64_t id) const {
+    for (const auto& [known, name] : names_->source().user_events) {
+      if (known == id) {
+        out += name;
+        return;
+      }
+    }
+    switch (id) {
+      case read_statm: out += "read:proc/statm"; return;
+      case read_page_fault: out += "read:page-fault"; return;
+      case read_cycles: out += "read:pmu-cycle"; return;
+      case read_cache: out += "read:pmu-cache"; return;
+      case read_branch: out += "read:pmu-branch"; return;
+      case diff_statm: out += "diff:proc/statm"; return;
+      case diff_page_fault: out += "diff:page-fault"; return;
+      case diff_cycles: out += "diff:pmu-cycle"; return;
+      case diff_cache: out += "diff:pmu-cache"; return;
+      case diff_branch: out += "diff:pmu-branch"; return;
+      case watch_cpu: out += "watch:cpu"; return;
+      case watch_variable: out += "watch:var"; return;
+      case callsite: out += "callsite"; return;
+      case sched_in: out += "linux:sched-in"; return;
+      case sched_out: out += "linux:sched-out"; return;
+      case sched_out_preempted: out += "linux:sched-out (pre-empted)"; return;
+      case sched_both: out += "linux:schedule"; return;
+      case sched_both_preempted: out += "linux:schedule (pre-empted)"; return;
+      case task_new: out += "linux:task-new"; return;
+      case task_exit: out += "linux:task-exit"; return;
+      case task_name: out += "linux:task-name"; return;
+      case external_data: out += "external-data"; return;
+      default: break;
+    }
+    if (id >= first_user_event) detail::add_format(out, "user_event:%llu", static_cast<unsigned long long>(id));
+    else if (id >= sched_in) out += "linux:unknown";
+    else detail::add_format(out, "builtin_event:%llu", static_cast<unsigned long long>(id));
+  }
+
+  /// The bytes that the values of a record take, without the record's own padding.
+  [[nodiscard]] std::size_t extent(const merged_record& r) {
+    const function& f = names_->find(r.data_index, r.time, r.address);
+    const auto whole = values_extent(names_->values(f, r.type == record_type::exit), r.payload, order_);
+    return whole.code == errc::ok ? whole.size : r.payload.size();
+  }
+
+ private:
+  template <class F>
+  void each(const function& f, const merged_record& r, bool is_return, F&& call) {
+    byte_view rest = r.payload;
+    for (const value_spec& spec : names_->values(f, is_return)) {
+      const payload_result one =
+          order_ == order::little ? value_extent<order::little>(spec, rest) : value_extent<order::big>(spec, rest);
+      if (one.code != errc::ok) return;
+      call(spec, rest.first(spec.is_text() ? one.size : std::min<std::size_t>(spec.size, one.size)));
+      rest = rest.subspan(one.size);
+    }
+  }
+
+  void watched(std::string& out, const merged_record& r) {
+    const std::size_t width = names_->source().info.long_size();
+    if (r.payload.size() < width) return;
+    const std::uint64_t address = detail::unsigned_of(r.payload.first(width), order_);
+    const function& f = names_->find(r.data_index, r.time, address);
+    if (f.known) {
+      out += names_->name(f.name);
+    } else {
+      out += "[0x";
+      detail::add_hex(out, address, false);
+      out += ']';
+    }
+    out += '=';
+    detail::add_hex(out, detail::unsigned_of(r.payload.subspan(width), order_), false);
+  }
+
+  void quoted(std::string& out, std::string_view text, text_style style) {
+    if (style == text_style::chrome) {
+      out += "\\\"";
+      for (const char c : text) detail::add_chrome_byte(out, static_cast<unsigned char>(c));
+      out += "\\\"";
+      return;
+    }
+    const bool ascii = std::none_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) >= 0x80; });
+    out += '"';
+    for (const char c : text) {
+      if (ascii && c == '\n') out += "\\n";
+      else if (ascii && c == '\b') out += "\\b";
+      else out += c;
+    }
+    out += '"';
+  }
+
+  void character(std::string& out, unsigned char c, text_style style) {
+    out += '\'';
+    if (style == text_style::chrome) {
+      detail::add_chrome_byte(out, c);
+    } else {
+      switch (c) {
+        case '\0': out += "\\0"; break;
+        case '\b': out += "\\b"; break;
+        case '\n': out += "\\n"; break;
+        default: out += static_cast<char>(c);
+      }
+    }
+    out += '\'';
+  }
+
+  void pointer(std::string& out, std::uint64_t value, const merged_record& r, const char* prefix, const char* suffix, bool raw) {
+    const function& target = names_->find(r.data_index, r.time, value);
+    if (value != 0 && target.known) {
+      if (raw) detail::add_hex(out, value, false);
+      out += prefix;
+      out += names_->name(target.name);
+      out += suffix;
+    } else if (value == 0) {
+      out += '0';
+    } else {
+      detail::add_hex(out, value);
+    }
+  }
+
+  void enumerated(std::string& out, const function& f, const value_spec& spec, std::int64_t value) {
+    if (!f.known) {
+      out += "<ENUM?> ";
+      detail::add_hex(out, static_cast<std::uint64_t>(value), false);
+      return;
+    }
+    if (const enumeration* const e = names_->find_enumeration(f, spec.type_name)) {
+      const std::size_t before = out.size();
+      e->text_of(value, out);
+      if (out.size() != before) return;
+    }
+    if (value > 100000 || value < -100000) detail::add_hex(out, static_cast<std::uint64_t>(value));
+    else detail::add_decimal(out, value);
+  }
+
+  void value(std::string& out, const function& f, const value_spec& spec, byte_view bytes, const merged_record& r, text_style style) {
+    const std::uint64_t bits = detail::unsigned_of(bytes.first(std::min<std::size_t>(bytes.size(), 8)), order_);
+    const std::int64_t number = detail::signed_of(bits, bytes.size());
+    switch (spec.format) {
+      case value_format::automatic: {
+        const auto plain = static_cast<std::int64_t>(bits);
+        if (plain >= -100000 && plain <= 100000) detail::add_decimal(out, number);
+        else if (bits >= 0xffff0001 && bits <= 0xffffffff) detail::add_decimal(out, static_cast<std::int32_t>(static_cast<std::uint32_t>(bits)));
+        else detail::add_hex(out, bits);
+        return;
+      }
+      case value_format::signed_integer: return detail::add_decimal(out, number);
+      case value_format::unsigned_integer:
+        if (bits > 100000) detail::add_hex(out, bits);
+        else detail::add_decimal(out, static_cast<std::int64_t>(bits));
+        return;
+      case value_format::hexadecimal:
+        if (bits == 0) out += '0';
+        else detail::add_hex(out, bits);
+        return;
+      case value_format::octal: return detail::add_format(out, "%#llo", static_cast<unsigned long long>(bits));
+      case value_format::character: return character(out, static_cast<unsigned char>(bits), style);
+      case value_format::floating: return detail::add_floating(out, bytes, order_);
+      case value_format::string:
+      case value_format::std_string: {
+        if (detail::is_old_null(bytes)) {
+          out += "NULL";
+          return;
+        }
+        quoted(out, detail::string_of(bytes, order_), style);
+        if (spec.format == value_format::std_string) out += 's';
+        return;
+      }
+      case value_format::pointer: return pointer(out, bits, r, "&", "", false);
+      case value_format::enumeration: return enumerated(out, f, spec, number);
+      case value_format::structure:
+        if (!spec.type_name.starts_with("<lambda")) out += spec.type_name;
+        out += spec.size == 0 ? "{}" : "{...}";
+        return;
+    }
+  }
+
+  void raw_value(std::string& out, const function& f, const value_spec& spec, byte_view bytes, const merged_record& r, bool is_return) {
+    const std::uint64_t bits = detail::unsigned_of(bytes.first(std::min<std::size_t>(bytes.size(), 8)), order_);
+    switch (spec.format) {
+      case value_format::string:
+      case value_format::std_string:
+        out += spec.format == value_format::string ? "str: " : "std::string: ";
+        if (detail::is_old_null(bytes)) out += "NULL";
+        else out += detail::string_of(bytes, order_);
+        return;
+      case value_format::pointer:
+        out += "p: ";
+        if (bits == 0 && is_return) out += "(nil)";
+        else pointer(out, bits, r, " (&", ")", true);
+        return;
+      case value_format::structure:
+        out += "struct ";
+        out += spec.type_name;
+        out += ':';
+        for (std::size_t i = 0; i < bytes.size(); ++i) {
+          if (i % 16 == 0) out += "\n\t";
+          detail::add_format(out, "%02x ", std::to_integer<unsigned>(bytes[i]));
+          if (i % 8 == 7) out += ' ';
+        }
+        return;
+      case value_format::enumeration:
+        if (!is_return) {
+          out += "enum ";
+          out += spec.type_name;
+          out += ": ";
+          const std::int64_t number = detail::signed_of(bits, bytes.size());
+          enumerated(out, f, spec, number);
+          detail::add_format(out, " (%lld)", static_cast<long long>(number));
+          return;
+        }
+        break;
+      default: break;
+    }
+    const int digits = static_cast<int>(bytes.size()) * 2;
+    detail::add_format(out, "%c%d: 0x%0*llx", static_cast<char>(spec.format), static_cast<int>(bytes.size()) * 8, digits,
+                       static_cast<unsigned long long>(bits));
+  }
+
+  resolver* names_;
+  order order_;
+};
+
+}  // namespace backsight::uftrace

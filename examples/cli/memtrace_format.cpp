@@ -197,6 +197,7 @@ const trace_format memtrace_format{.name = "memtrace",
                                    .report = nullptr,
                                    .stacks = nullptr,
                                    .graph = nullptr,
-                                   .export_to = nullptr};
+                                   .export_to = nullptr,
+                                   .replay = nullptr};
 
 }  // namespace cli

@@ -2,16 +2,15 @@
 // Reading XRay FDR logs: by hand, by our range, visit, runs, events and blocks in parallel, against adding up the same
 // bytes as 64-bit words. Logs: made in memory from a fixed seed (256 MB; 1 MB with BACKSIGHT_BENCH_SMALL), one with few
 // metadata records and one with many; and the file that BACKSIGHT_XRAY_FILE names.
-#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <random>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include <benchmark/benchmark.h>
 
+#include <backsight/analysis/parallel.hpp>
 #include <backsight/core/record_span.hpp>
 #include <backsight/io/mapped_file.hpp>
 #include <backsight/xray/xray.hpp>
@@ -109,17 +108,17 @@ struct input {
 
   [[nodiscard]] xray::log log() const { return xray::open(bytes).value(); }
   [[nodiscard]] byte_view body() const { return log().body(); }
-  [[nodiscard]] records body_records() const { return records(body(), {log().version()}, size_of<xray::file_header>); }
 };
 
 const unsigned char* characters(byte_view bytes) { return reinterpret_cast<const unsigned char*>(bytes.data()); }
 
 totals by_hand(byte_view body) { return baseline::xray_pointer_loop(characters(body), characters(body) + body.size()); }
 
-totals by_range_for(const records& all) {
+/// One record at a time, strict: a loop over the iterators.
+totals by_range_for(const records& block) {
   totals out;
-  auto it = all.begin();
-  for (; it != all.end(); ++it) {
+  auto it = block.begin();
+  for (; it != block.end(); ++it) {
     const auto item = *it;
     if (const auto typed = get_if<function>(item)) {
       ++out.functions;
@@ -132,9 +131,9 @@ totals by_range_for(const records& all) {
   return out;
 }
 
-totals by_for_each(const records& all) {
+totals by_for_each(const records& block) {
   totals out;
-  out.good = !for_each(all, [&](const any_record<format>& item) {
+  out.good = !for_each(block, [&](const any_record<format>& item) {
     if (const auto typed = get_if<function>(item)) {
       ++out.functions;
       out.delta_sum += typed[function::tsc_delta];
@@ -145,9 +144,9 @@ totals by_for_each(const records& all) {
   return out;
 }
 
-totals by_visit(const records& all) {
+totals by_visit(const records& block) {
   totals out;
-  out.good = !for_each(all, [&](const any_record<format>& item) {
+  out.good = !for_each(block, [&](const any_record<format>& item) {
     visit(item, overloaded{
                     [&](const record<function, order::little>& typed) {
                       ++out.functions;
@@ -159,10 +158,10 @@ totals by_visit(const records& all) {
   return out;
 }
 
-totals by_runs(const records& all) {
+totals by_runs(const records& block) {
   totals out;
   out.good = !for_each_run(
-      all,
+      block,
       [&](const record_span<function, order::little>& run) {
         out.functions += run.size();
         std::uint64_t sum = 0;
@@ -173,43 +172,22 @@ totals by_runs(const records& all) {
   return out;
 }
 
-totals by_blocks(const xray::log& opened) {
+/// The totals of all blocks of a log, each walked by `walk`.
+template <class Walk>
+totals over_blocks(const xray::log& opened, Walk walk) {
   totals out;
-  for (const xray::block& block : xray::fdr_blocks<order::little>(opened)) {
-    const totals part = by_range_for(block.records<order::little>(opened.version()));
-    out.functions += part.functions;
-    out.delta_sum += part.delta_sum;
-    out.others += part.others;
-    out.good = out.good && part.good;
-  }
+  for (const xray::block& block : xray::fdr_blocks<order::little>(opened)) out += walk(block.records<order::little>(opened.version()));
   return out;
 }
 
 totals by_parallel_blocks(const xray::log& opened, unsigned threads) {
   std::vector<xray::block> blocks;
   for (const xray::block& block : xray::fdr_blocks<order::little>(opened)) blocks.push_back(block);
-  std::vector<totals> parts(threads);
-  std::atomic<std::size_t> next{0};
-  const auto work = [&](totals& out) {
-    for (std::size_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < blocks.size();) {
-      const totals part = by_range_for(blocks[i].records<order::little>(opened.version()));
-      out.functions += part.functions;
-      out.delta_sum += part.delta_sum;
-      out.others += part.others;
-      out.good = out.good && part.good;
-    }
-  };
-  {
-    std::vector<std::jthread> running;
-    for (unsigned i = 1; i < threads; ++i) running.emplace_back([&, i] { work(parts[i]); });
-    work(parts[0]);
-  }
   totals out;
-  for (const totals& part : parts) {
-    out.functions += part.functions;
-    out.delta_sum += part.delta_sum;
-    out.others += part.others;
-    out.good = out.good && part.good;
+  for (const totals& part : analysis::for_each_part<totals>(blocks.size(), threads, [&](totals& sum, std::size_t index) {
+         sum += by_range_for(blocks[index].records<order::little>(opened.version()));
+       })) {
+    out += part;
   }
   return out;
 }
@@ -280,12 +258,10 @@ void require(bool equal, const char* what) {
 void check(input& in) {
   in.expected = by_hand(in.body());
   require(in.expected.good, "the log is bad: it");
-  const records all = in.body_records();
-  require(by_range_for(all) == in.expected, "the range");
-  require(by_for_each(all) == in.expected, "for_each");
-  require(by_visit(all) == in.expected, "visit");
-  require(by_runs(all) == in.expected, "for_each_run");
-  require(by_blocks(in.log()) == in.expected, "the walk over blocks");
+  require(over_blocks(in.log(), by_range_for) == in.expected, "the range");
+  require(over_blocks(in.log(), by_for_each) == in.expected, "for_each");
+  require(over_blocks(in.log(), by_visit) == in.expected, "visit");
+  require(over_blocks(in.log(), by_runs) == in.expected, "for_each_run");
   for (const unsigned threads : {1U, 2U, 4U}) require(by_parallel_blocks(in.log(), threads) == in.expected, "the parallel walk");
   require(events_by_library(in.log()) == events_by_hand(in.body()), "the events");
 }
@@ -307,11 +283,10 @@ void add(const std::string& name, const input& in, F work) {
 void add_all(const std::string& log, const input& in) {
   add(log + "/word_sum", in, [](const input& it) { return baseline::word_sum(characters(it.body()), it.body().size()); });
   add(log + "/pointer_loop", in, [](const input& it) { return by_hand(it.body()); });
-  add(log + "/range_for", in, [](const input& it) { return by_range_for(it.body_records()); });
-  add(log + "/for_each", in, [](const input& it) { return by_for_each(it.body_records()); });
-  add(log + "/visit", in, [](const input& it) { return by_visit(it.body_records()); });
-  add(log + "/runs", in, [](const input& it) { return by_runs(it.body_records()); });
-  add(log + "/blocks", in, [](const input& it) { return by_blocks(it.log()); });
+  add(log + "/range_for", in, [](const input& it) { return over_blocks(it.log(), by_range_for); });
+  add(log + "/for_each", in, [](const input& it) { return over_blocks(it.log(), by_for_each); });
+  add(log + "/visit", in, [](const input& it) { return over_blocks(it.log(), by_visit); });
+  add(log + "/runs", in, [](const input& it) { return over_blocks(it.log(), by_runs); });
   add(log + "/events_pointer_loop", in, [](const input& it) { return events_by_hand(it.body()); });
   add(log + "/events", in, [](const input& it) { return events_by_library(it.log()); });
   for (const unsigned threads : {1U, 2U, 4U}) {

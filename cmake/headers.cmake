@@ -10,6 +10,30 @@ set(BACKSIGHT_HEADERS
   include/backsight/analysis/function_table.hpp
   include/backsight/analysis/parallel.hpp
 
+  include/backsight/cfi/address_space.hpp
+  include/backsight/cfi/arch/aarch64.hpp
+  include/backsight/cfi/arch/arm.hpp
+  include/backsight/cfi/arch/generic.hpp
+  include/backsight/cfi/arch/i386.hpp
+  include/backsight/cfi/arch/riscv64.hpp
+  include/backsight/cfi/arch/x86_64.hpp
+  include/backsight/cfi/batch.hpp
+  include/backsight/cfi/frame.hpp
+  include/backsight/cfi/frame_sections.hpp
+  include/backsight/cfi/general_rule.hpp
+  include/backsight/cfi/header_table.hpp
+  include/backsight/cfi/in_process.hpp
+  include/backsight/cfi/interpreter.hpp
+  include/backsight/cfi/lookup.hpp
+  include/backsight/cfi/program.hpp
+  include/backsight/cfi/rule.hpp
+  include/backsight/cfi/section.hpp
+  include/backsight/cfi/table.hpp
+  include/backsight/cfi/table_builder.hpp
+  include/backsight/cfi/table_encoder.hpp
+  include/backsight/cfi/unwind.hpp
+  include/backsight/cfi/unwind_rule.hpp
+
   include/backsight/core/any_record.hpp
   include/backsight/core/bytes.hpp
   include/backsight/core/cursor.hpp
@@ -27,6 +51,10 @@ set(BACKSIGHT_HEADERS
   include/backsight/core/schema.hpp
   include/backsight/core/text.hpp
 
+  include/backsight/dwarf/constants.hpp
+  include/backsight/dwarf/expression.hpp
+  include/backsight/dwarf/pointer_encoding.hpp
+
   include/backsight/elf/schema.hpp
   include/backsight/elf/sections.hpp
   include/backsight/elf/symbols.hpp
@@ -36,7 +64,28 @@ set(BACKSIGHT_HEADERS
   include/backsight/emit/folded.hpp
   include/backsight/emit/perfetto.hpp
 
+  include/backsight/io/container.hpp
+  include/backsight/io/inflate.hpp
+  include/backsight/io/lz4_frame.hpp
   include/backsight/io/mapped_file.hpp
+  include/backsight/io/snappy_frame.hpp
+  include/backsight/io/zip.hpp
+
+  include/backsight/memtrace/analyzers.hpp
+  include/backsight/memtrace/check.hpp
+  include/backsight/memtrace/counts.hpp
+  include/backsight/memtrace/final.hpp
+  include/backsight/memtrace/memtrace.hpp
+  include/backsight/memtrace/pc_set.hpp
+  include/backsight/memtrace/raw.hpp
+  include/backsight/memtrace/raw_counts.hpp
+  include/backsight/memtrace/raw_schema.hpp
+  include/backsight/memtrace/references.hpp
+  include/backsight/memtrace/schema.hpp
+  include/backsight/memtrace/split.hpp
+  include/backsight/memtrace/types.hpp
+  include/backsight/memtrace/window_index.hpp
+  include/backsight/memtrace/windows.hpp
 
   include/backsight/xray/basic.hpp
   include/backsight/xray/block_index.hpp

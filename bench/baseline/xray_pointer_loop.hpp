@@ -15,6 +15,13 @@ struct totals {
   std::uint64_t others = 0;       ///< Metadata records.
   bool good = true;               ///< No record was refused.
 
+  totals& operator+=(const totals& more) {
+    functions += more.functions;
+    delta_sum += more.delta_sum;
+    others += more.others;
+    good = good && more.good;
+    return *this;
+  }
   friend bool operator==(const totals&, const totals&) = default;
 };
 

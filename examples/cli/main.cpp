@@ -5,32 +5,39 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
 #include <backsight/version.hpp>
 
+#include "commands.hpp"
+#include "memtrace_commands.hpp"
 #include "program.hpp"
 
 namespace {
 
-constexpr std::array formats{&cli::xray_format, &cli::uftrace_format};
+// Formats that look at more of a file come before those that look at less.
+constexpr std::array formats{&cli::uftrace_format, &cli::memtrace_format, &cli::xray_format};
+
+/// The first bytes of a file or of stdin, none for a folder; reports an error and gives false when it cannot be read.
+bool read_head(const std::string& path, std::vector<std::byte>& head) {
+  if (cli::is_directory(path)) return true;
+  std::FILE* const file = path == "-" ? stdin : std::fopen(path.c_str(), "rb");
+  if (file == nullptr) return cli::report_error(path, std::strerror(errno)), false;
+  head.resize(64);
+  head.resize(std::fread(head.data(), 1, head.size(), file));
+  if (file == stdin) cli::head_of_stdin() = head;
+  else std::fclose(file);
+  return true;
+}
 
 /// The format of the input, or null after saying why there is none.
 const cli::trace_format* format_of(const std::string& path) {
-  std::array<std::byte, 64> head{};
-  std::size_t size = 0;
-  if (!cli::is_directory(path)) {
-    std::FILE* const file = std::fopen(path.c_str(), "rb");
-    if (file == nullptr) {
-      cli::report_error(path, std::strerror(errno));
-      return nullptr;
-    }
-    size = std::fread(head.data(), 1, head.size(), file);
-    std::fclose(file);
-  }
+  std::vector<std::byte> head;
+  if (!read_head(path, head)) return nullptr;
   for (const cli::trace_format* format : formats) {
-    if (format->detect(path, backsight::byte_view(head.data(), size))) return format;
+    if (format->detect(path, head)) return format;
   }
   cli::report_error(path, backsight::trace_error{backsight::errc::bad_magic, 0}, "no known kind of trace begins like this");
   return nullptr;
@@ -53,7 +60,7 @@ int run(command which, const char* name, const cli::arguments& arguments) {
 CLI::App* add_trace_command(CLI::App& app, command which, const char* name, const char* help, cli::arguments& arguments,
                             int& code) {
   CLI::App* const sub = app.add_subcommand(name, help);
-  sub->add_option("TRACE", arguments.paths, "a trace: a file, or a folder for formats that are folders")->required()->expected(1);
+  sub->add_option("TRACE", arguments.paths, "a trace: a file, - for stdin, or a folder for formats that are folders")->required()->expected(1);
   sub->callback([which, name, &arguments, &code] { code = run(which, name, arguments); });
   return sub;
 }
@@ -158,6 +165,9 @@ int main(int count, char** words) {
   cli::arguments arguments;
   int code = cli::success;
   add_commands(app, arguments, code);
+  cli::add_cfi_commands(app, code);
+  cli::add_unwind_command(app, code);
+  cli::memtrace::add_commands(app, code);
   try {
     app.parse(count, words);
   } catch (const CLI::ParseError& error) {

@@ -100,11 +100,36 @@ progress::~progress() {
 }
 
 void progress::show(std::uint64_t done) {
+  const std::unique_lock lock(one_, std::try_to_lock);
+  if (!lock) return;
   const auto now = std::chrono::steady_clock::now();
   if (now < next_) return;
   next_ = now + std::chrono::milliseconds(100);
   shown_ = true;
   std::fprintf(stderr, "\r%s %3.0f %%", what_, 100.0 * static_cast<double>(done) / static_cast<double>(total_));
+}
+
+bool input::open(const std::string& path) {
+  if (path != "-") {
+    auto opened = backsight::io::mapped_file::open(path.c_str());
+    if (!opened) return report_error(path, std::strerror(errno)), false;
+    mapped_ = std::move(opened).value();
+    return true;
+  }
+  read_ = head_of_stdin();
+  for (std::size_t size = read_.size();;) {
+    read_.resize(size + block_size);
+    const std::size_t more = std::fread(read_.data() + size, 1, block_size, stdin);
+    read_.resize(size += more);
+    if (more == 0) break;
+  }
+  if (std::ferror(stdin) != 0) return report_error(path, std::strerror(errno)), false;
+  return true;
+}
+
+std::vector<std::byte>& head_of_stdin() {
+  static std::vector<std::byte> head;
+  return head;
 }
 
 std::string demangle(const std::string& name) {

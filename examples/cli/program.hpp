@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,6 +14,7 @@
 
 #include <backsight/core/bytes.hpp>
 #include <backsight/core/error.hpp>
+#include <backsight/io/mapped_file.hpp>
 
 namespace cli {
 
@@ -100,15 +103,16 @@ int report_error(const std::string& file, std::string_view message);
 /// Reports a fault that was passed over, as `file:offset: message; N bytes skipped`.
 void report_fault(const std::string& file, const backsight::fault& fault);
 
-/// Shows on stderr how far the work is, only on a terminal and only after half a second.
+/// Shows on stderr how far the work is, only on a terminal and only after half a second. Threads may share one.
 class progress {
  public:
-  explicit progress(std::uint64_t total, const char* what = "reading");
+  explicit progress(std::uint64_t total_bytes, const char* what = "reading");
   progress(const progress&) = delete;
   progress& operator=(const progress&) = delete;
   ~progress();
-  void at(std::uint64_t done) {
-    if (terminal_) show(done);
+  /// So many more bytes are done.
+  void add(std::uint64_t bytes) {
+    if (terminal_) show(done_.fetch_add(bytes, std::memory_order_relaxed) + bytes);
   }
 
  private:
@@ -116,7 +120,28 @@ class progress {
   std::uint64_t total_;
   const char* what_;
   bool terminal_, shown_ = false;
+  std::atomic<std::uint64_t> done_{0};
+  std::mutex one_;
   std::chrono::steady_clock::time_point next_;
+};
+
+/// Progress is shown each time so many events, of about eight bytes each, are done.
+inline constexpr std::uint64_t events_between_updates = 1U << 20;
+inline constexpr std::uint64_t bytes_between_updates = events_between_updates * 8;
+
+/// What has been read of stdin to find out its format.
+[[nodiscard]] std::vector<std::byte>& head_of_stdin();
+
+/// The bytes of an input: a mapped file, or all of stdin for `-`.
+class input {
+ public:
+  /// Reports an error and gives false when the file cannot be read.
+  [[nodiscard]] bool open(const std::string& path);
+  [[nodiscard]] backsight::byte_view bytes() const { return read_.empty() ? mapped_.bytes() : backsight::byte_view(read_); }
+
+ private:
+  backsight::io::mapped_file mapped_;
+  std::vector<std::byte> read_;
 };
 
 /// A demangled C++ name, or the name itself.
@@ -127,7 +152,7 @@ class progress {
 /// What the program can do with one kind of trace; null where a command means nothing for it.
 struct trace_format {
   const char* name;
-  /// The format of the file or folder, told from its first bytes (`head`, empty for a folder) or its files.
+  /// The trace is of this format, told from its first 64 bytes (`head`, empty for a folder) or the folder's files.
   bool (*detect)(const std::string& path, backsight::byte_view head);
   int (*info)(const arguments&);
   int (*dump)(const arguments&);
@@ -138,6 +163,7 @@ struct trace_format {
   int (*replay)(const arguments&);
 };
 
+extern const trace_format memtrace_format;
 extern const trace_format xray_format;
 extern const trace_format uftrace_format;
 

@@ -119,7 +119,7 @@ class printer {
   template <record_format F>
   void operator()(const any_record<F>& item) {
     if (item.offset() < asked_.begin.value_or(0) || item.offset() >= asked_.end.value_or(~std::uint64_t{0}) || done()) return;
-    if ((++count_ & 0xffffU) == 0) progress_.at(item.offset());
+    if ((++count_ & 0xffffU) == 0) progress_.add(std::uint64_t{0x10000} * 8);
     if constexpr (std::same_as<F, xray::fdr_format<F::byte_order>>) {
       if (asked_.as == "llvm-xray") return visit(item, llvm_);
     }
@@ -193,8 +193,24 @@ void dump_blocks(xray_trace& trace, printer& print) {
                where.offset - where.skipped, "(between blocks)");
     const auto records = where.template records<O, grammar_check::ignored>(log.version());
     auto it = records.begin();
-    for (; it != std::default_sentinel && !print.done(); ++it) print(*it);
+    // All that can be decoded is printed; the first record that may not stand where it stands is a fault nevertheless.
+    constexpr auto& rules = xray::fdr_format<O>::transitions;
+    std::uint32_t previous = rules.start_state;
+    bool in_order = true;
+    for (; it != std::default_sentinel && !print.done(); ++it) {
+      const auto item = *it;
+      if (in_order && !rules.may_follow(previous, item.kind())) {
+        in_order = false;
+        trace.add_fault({errc::bad_transition, item.offset(), 0});
+      }
+      previous = item.kind();
+      print(item);
+    }
     const auto kept = static_cast<std::size_t>(it.offset() - where.offset);
+    if (it == std::default_sentinel && !it.error()) {
+      if (in_order && !rules.may_finish(previous)) trace.add_fault({errc::bad_end, it.offset(), 0});
+      if (where.missing != 0) trace.add_fault({errc::truncated, it.offset(), 0});
+    }
     if (trace_error error = it.error()) {
       const bool crosses = error.code == errc::truncated && where.offset + where.bytes.size() < log.bytes().size();
       trace.add_fault({crosses ? errc::record_crosses_block : error.code, error.offset, where.bytes.size() - kept});
@@ -216,6 +232,8 @@ void dump_basic(xray_trace& trace, printer& print) {
     print.rest(trace.log().bytes().subspan(static_cast<std::size_t>(damage.offset), static_cast<std::size_t>(damage.skipped)),
                damage.offset, "(not decoded)");
   });
+  // Arguments that belong to no call are printed like any other record, and are a fault.
+  xray::for_each_basic_event<O>(trace.log(), [](const xray::event&) {}, [&](const fault& damage) { trace.add_fault(damage); });
 }
 
 }  // namespace

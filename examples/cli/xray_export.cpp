@@ -26,7 +26,7 @@ void for_each_with_stack(xray_trace& trace, F&& f) {
   for (const auto& thread : trace.threads()) {
     std::map<std::pair<std::int32_t, std::int32_t>, analysis::call_stack> stacks;
     trace.for_each_event(thread, [&](const xray::event& event) {
-      if ((++count & 0xfffffU) == 0) shown.at(event.offset);
+      if ((++count & (events_between_updates - 1)) == 0) shown.add(bytes_between_updates);
       f(stacks[{event.process, event.thread}], event);
     });
   }

@@ -66,7 +66,7 @@ void summarize(xray_trace& trace, summary& to) {
   progress shown(log.bytes().size());
   for (const auto& thread : trace.threads()) {
     trace.for_each_event(thread, [&](const xray::event& event) {
-      if ((++to.events & 0xfffffU) == 0) shown.at(event.offset);
+      if ((++to.events & (events_between_updates - 1)) == 0) shown.add(bytes_between_updates);
       to.threads.emplace(event.process, event.thread);
       to.payload_bytes += event.payload.size();
       to.first = std::min(to.first, event.time);

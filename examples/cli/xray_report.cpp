@@ -106,9 +106,10 @@ void for_each_sorted(xray_trace& trace, const xray_trace::traced_thread& thread,
 void llvm_row(output& out, std::uint64_t function, analysis::distribution& durations, std::uint64_t frequency, const xray_names::entry& name) {
   const double scale = frequency == 0 ? 1.0 : static_cast<double>(frequency);
   const auto seconds = [&](std::uint64_t ticks) { return static_cast<double>(ticks) / scale; };
-  out.print("%" PRIu64 ",%" PRIu64 ",%e,%e,%e,%e,%e,%e,\"%s\",\"%s\"\n", function, durations.count(), seconds(durations.min()),
-            seconds(durations.quantile(1, 2)), seconds(durations.quantile(9, 10)), seconds(durations.quantile(99, 100)),
-            seconds(durations.max()), seconds(durations.sum()), name.source.c_str(), name.function.c_str());
+  const auto all = durations.sum_up();
+  out.print("%" PRIu64 ",%" PRIu64 ",%e,%e,%e,%e,%e,%e,\"%s\",\"%s\"\n", function, all.count, seconds(all.min),
+            seconds(durations.quantile(all, 1, 2)), seconds(durations.quantile(all, 9, 10)), seconds(durations.quantile(all, 99, 100)),
+            seconds(all.max), seconds(all.sum), name.source.c_str(), name.function.c_str());
 }
 
 int llvm_report(xray_trace& trace, xray_names& names, const arguments& asked) {
@@ -120,14 +121,14 @@ int llvm_report(xray_trace& trace, xray_names& names, const arguments& asked) {
     std::map<std::int32_t, llvm_account::stack> stacks;
     llvm_account::stack& only = stacks[thread.id];
     for_each_sorted(trace, thread, [&](const xray::event& event) {
-      if ((++count & 0xfffffU) == 0) shown.at(event.offset);
+      if ((++count & (events_between_updates - 1)) == 0) shown.add(bytes_between_updates);
       account.take(basic ? stacks[event.thread] : only, event.kind, event.function, event.time);
     });
   }
   // As llvm-xray: ids are 32-bit signed there, and rows come in the order of ids.
   std::map<std::uint64_t, analysis::distribution*> rows;
   account.durations.for_each([&](std::uint64_t function, analysis::distribution& durations) {
-    if (durations.count() != 0) rows.emplace(function, &durations);
+    if (!durations.empty()) rows.emplace(function, &durations);
   });
   output out("-");
   out.write("funcid,count,min,median,90%ile,99%ile,max,sum,debug,function\n");
@@ -213,13 +214,15 @@ struct part {
   }
 };
 
-void take_thread(const xray_trace& trace, const xray_trace::traced_thread& thread, part& to) {
+void take_thread(const xray_trace& trace, const xray_trace::traced_thread& thread, progress& shown, part& to) {
   std::map<std::pair<std::int32_t, std::int32_t>, analysis::call_stack> stacks;
   analysis::call_stack* stack = nullptr;
   std::pair<std::int32_t, std::int32_t> of{};
+  std::uint64_t count = 0;
   trace.for_each_event(
       thread,
       [&](const xray::event& event) {
+        if ((++count & (events_between_updates - 1)) == 0) shown.add(bytes_between_updates);
         if (stack == nullptr || of != std::pair(event.process, event.thread)) stack = &stacks[of = {event.process, event.thread}];
         to.table.take(*stack, event);
       },
@@ -248,7 +251,8 @@ int xray_report(const arguments& asked) {
   if (asked.as == "llvm-xray") return llvm_report(trace, names, asked);
 
   const auto threads = trace.threads();
-  auto parts = analysis::for_each_part<part>(threads.size(), asked.jobs, [&](part& to, std::size_t index) { take_thread(trace, threads[index], to); });
+  progress shown(trace.log().bytes().size());
+  auto parts = analysis::for_each_part<part>(threads.size(), asked.jobs, [&](part& to, std::size_t index) { take_thread(trace, threads[index], shown, to); });
   part& all = parts.front();
   for (std::size_t i = 1; i < parts.size(); ++i) all.merge(parts[i]);
   for (const fault& fault : all.damage) trace.add_fault(fault);
@@ -256,7 +260,8 @@ int xray_report(const arguments& asked) {
   std::vector<row> rows;
   all.table.for_each([&](std::uint64_t function, analysis::function_table::row& at) {
     auto& d = at.durations;
-    rows.push_back({function, d.count(), d.min(), d.quantile(1, 2), d.quantile(9, 10), d.quantile(99, 100), d.max(), d.sum(), at.self});
+    const auto sums = d.sum_up();
+    rows.push_back({function, sums.count, sums.min, d.quantile(sums, 1, 2), d.quantile(sums, 9, 10), d.quantile(sums, 99, 100), sums.max, sums.sum, at.self});
   });
   std::ranges::sort(rows, [&](const row& a, const row& b) {
     if (sort_by == &row::function) return a.function < b.function;

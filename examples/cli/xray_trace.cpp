@@ -2,9 +2,7 @@
 #include "xray_trace.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <cinttypes>
-#include <cstring>
 
 namespace cli {
 
@@ -25,9 +23,7 @@ std::string close_brackets(std::string name) {
 
 bool xray_names::open(const std::string& path) {
   if (path.empty()) return true;
-  auto mapped = io::mapped_file::open(path.c_str());
-  if (!mapped) return report_error(path, std::strerror(errno)), false;
-  file_ = std::move(mapped).value();
+  if (!file_.open(path)) return false;
   const auto image = elf::open(file_.bytes());
   if (!image) return report_error(path, image.error()), false;
   auto map = xray::read_instr_map(*image);
@@ -57,9 +53,7 @@ const xray_names::entry& xray_names::operator[](std::uint64_t function) {
 
 bool xray_trace::open(const std::string& path, bool any_version) {
   path_ = path;
-  auto mapped = io::mapped_file::open(path.c_str());
-  if (!mapped) return report_error(path, std::strerror(errno)), false;
-  file_ = std::move(mapped).value();
+  if (!file_.open(path)) return false;
   auto opened = xray::open(file_.bytes());
   if (opened.error().code == errc::unsupported_version && any_version) {
     add_fault({opened.error().code, opened.error().offset, 0});

@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include <backsight/io/mapped_file.hpp>
 #include <backsight/xray/block_index.hpp>
 #include <backsight/xray/instr_map.hpp>
 #include <backsight/xray/xray.hpp>
@@ -35,7 +34,7 @@ class xray_names {
   }
 
  private:
-  backsight::io::mapped_file file_;
+  input file_;
   backsight::xray::instr_map map_;
   backsight::elf::symbol_index symbols_;
   std::unordered_map<std::uint64_t, entry> cache_;
@@ -85,7 +84,7 @@ class xray_trace {
 
  private:
   std::string path_;
-  backsight::io::mapped_file file_;
+  input file_;
   std::vector<std::byte> patched_;
   backsight::xray::log log_;
   std::map<std::uint64_t, backsight::fault> faults_;

@@ -3,4 +3,5 @@
 
 // Every format. Analyzers, exporters and files are included one by one.
 #include <backsight/version.hpp>
+#include <backsight/memtrace/memtrace.hpp>
 #include <backsight/xray/xray.hpp>

@@ -15,16 +15,17 @@ namespace {
 /// Every rank and sum of `values` equals that of a sorted vector.
 void check_equal(distribution& found, std::vector<std::uint64_t> values) {
   std::sort(values.begin(), values.end());
-  REQUIRE(found.count() == values.size());
-  CHECK(found.min() == values.front());
-  CHECK(found.max() == values.back());
-  CHECK(found.sum() == std::accumulate(values.begin(), values.end(), std::uint64_t{0}));
+  const auto all = found.sum_up();
+  REQUIRE(all.count == values.size());
+  CHECK(all.min == values.front());
+  CHECK(all.max == values.back());
+  CHECK(all.sum == std::accumulate(values.begin(), values.end(), std::uint64_t{0}));
   bool equal = true;
   for (std::size_t rank = 0; rank < values.size(); rank += 1 + values.size() / 997) equal = equal && found.at_rank(rank) == values[rank];
   CHECK(equal);
-  CHECK(found.quantile(1, 2) == values[values.size() / 2]);
-  CHECK(found.quantile(9, 10) == values[values.size() * 9 / 10]);
-  CHECK(found.quantile(99, 100) == values[values.size() * 99 / 100]);
+  CHECK(found.quantile(all, 1, 2) == values[values.size() / 2]);
+  CHECK(found.quantile(all, 9, 10) == values[values.size() * 9 / 10]);
+  CHECK(found.quantile(all, 99, 100) == values[values.size() * 99 / 100]);
 }
 
 std::vector<std::uint64_t> random_values(std::size_t count, std::uint64_t limit, std::uint64_t seed) {
@@ -38,10 +39,12 @@ std::vector<std::uint64_t> random_values(std::size_t count, std::uint64_t limit,
 
 TEST_CASE("a distribution without values has none") {
   const distribution empty;
-  CHECK(empty.count() == 0);
-  CHECK(empty.sum() == 0);
-  CHECK(empty.min() == 0);
-  CHECK(empty.max() == 0);
+  CHECK(empty.empty());
+  const auto all = empty.sum_up();
+  CHECK(all.count == 0);
+  CHECK(all.sum == 0);
+  CHECK(all.min == 0);
+  CHECK(all.max == 0);
 }
 
 TEST_CASE("every rank of a distribution is that of the sorted values") {

@@ -20,7 +20,8 @@ struct sums {
 std::map<std::uint64_t, sums> rows_of(analysis::function_table& table) {
   std::map<std::uint64_t, sums> rows;
   table.for_each([&](std::uint64_t function, analysis::function_table::row& row) {
-    rows[function] = {row.durations.count(), row.durations.sum(), row.self};
+    const auto all = row.durations.sum_up();
+    rows[function] = {all.count, all.sum, row.self};
   });
   return rows;
 }

@@ -9,7 +9,8 @@
 using namespace ticks;
 using test::bytes;
 
-namespace {
+// Not in an unnamed namespace: Clang warns of members that nothing uses, and here nothing can.
+namespace no_formats {
 
 struct no_kind_of {
   using records = record_list<tick>;
@@ -27,6 +28,10 @@ struct no_records {
 static_assert(!record_format<no_kind_of>);
 static_assert(!record_format<no_records>);
 static_assert(!record_format<int>);
+
+}  // namespace no_formats
+
+namespace {
 
 struct number {
   static constexpr field<"value", std::uint8_t> value{};

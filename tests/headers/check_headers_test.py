@@ -19,6 +19,7 @@ class Layers(unittest.TestCase):
         self.assertEqual(problems("xray/instr_map.hpp", "<backsight/elf/sections.hpp>"), [])
         self.assertEqual(problems("cfi/in_process.hpp", "<link.h>"), [])
         self.assertEqual(problems("analysis/call_graph.hpp", "<string>", "<memory>"), [])
+        self.assertEqual(problems("uftrace/resolver.hpp", "<string>"), [])
 
     def test_a_wrong_arrow_is_found(self):
         for header, name in (("core/record.hpp", "xray/schema.hpp"), ("xray/fdr.hpp", "uftrace/schema.hpp"),
@@ -33,6 +34,7 @@ class Layers(unittest.TestCase):
     def test_costly_and_foreign_headers_are_found(self):
         for name in ("<memory>", "<string>", "<boost/endian.hpp>", "<unistd.h>", "<sys/mman.h>", '"schema.hpp"'):
             self.assertNotEqual(problems("xray/fdr.hpp", name), [], name)
+        self.assertNotEqual(problems("uftrace/records.hpp", "<string>"), [])
 
     def test_an_include_under_a_condition_is_found(self):
         text = HEAD + "#ifdef X\n#include <array>\n#endif\n"

@@ -27,7 +27,9 @@ class xray_builder {
     return *this;
   }
   /// The first byte of a metadata record.
-  [[nodiscard]] constexpr unsigned head(unsigned kind) const { return order_ == order::little ? kind << 1 | 1U : kind | 0x80U; }
+  [[nodiscard]] constexpr unsigned head(unsigned number) const {
+    return order_ == order::little ? number << 1 | 1U : number | 0x80U;
+  }
 
   constexpr xray_builder& new_buffer(std::int32_t thread) { return begin(new_buffer_), out_.u32(bits(thread)), pad(4); }
   constexpr xray_builder& end_of_buffer() { return begin(end_of_buffer_), pad(0); }
@@ -103,7 +105,7 @@ class xray_builder {
 
  private:
   static constexpr std::uint32_t bits(std::int32_t value) { return static_cast<std::uint32_t>(value); }
-  constexpr void begin(unsigned kind) { out_.u8(head(kind)); }
+  constexpr void begin(unsigned number) { out_.u8(head(number)); }
   /// Ends a metadata record that has `used` bytes behind its first; unused bytes are not zero in real logs either.
   constexpr xray_builder& pad(std::size_t used) {
     out_.fill(15 - used, 0xaa);

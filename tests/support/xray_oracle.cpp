@@ -26,7 +26,7 @@ class reader {
   }
 
  private:
-  enum kinds { new_buffer, end_of_buffer, cpu, wrap, wall, custom, argument, extents, typed, pid, function, nothing };
+  enum kinds { new_buffer, end_of_buffer, cpu, wrap, wall, custom, argument, extents, typed, pid, function = 1000, nothing };
 
   unsigned byte(std::uint64_t at) const { return std::to_integer<unsigned>(all_[static_cast<std::size_t>(at)]); }
   std::uint64_t number(std::uint64_t at, unsigned size) const {
@@ -102,7 +102,7 @@ class reader {
       std::uint64_t size = 0;
       const unsigned kind = kind_at(at);
       if (!size_of_record(at, all_.size(), size).empty()) return all_.size();
-      if (kind == extents || (kind == new_buffer && at != begin)) return at;
+      if ((kind == extents || kind == new_buffer) && at != begin) return at;
       at += size;
       if (kind == end_of_buffer) return at;
     }
@@ -132,20 +132,20 @@ class reader {
     return "";
   }
 
-  /// The kinds that may come after a kind: LLVM's BlockVerifier, and what begins the next block.
+  /// The kinds that may come after a kind, by LLVM's BlockVerifier.
   static bool allowed(unsigned before, unsigned kind) {
     static const std::map<unsigned, std::string> after{
         // Letters: N new buffer, E end of buffer, C cpu, W wrap, T wall clock, U custom, A argument, X extents, Y typed, P pid, F function.
-        {nothing, "XN"},       {extents, "XN"},        {new_buffer, "T"},       {wall, "PC"},
-        {pid, "C"},            {cpu, "CWUYFEXN"},      {wrap, "CWUYFEXN"},      {custom, "CWUYFEXN"},
-        {typed, "CWUYFEXN"},   {function, "CWUYFAEXN"}, {argument, "CWUYFAEXN"},
+        {nothing, "XN"},        {extents, "N"},          {new_buffer, "T"},      {wall, "PC"},
+        {pid, "C"},             {cpu, "CWUYFE"},         {wrap, "CWUYFE"},       {custom, "CWUYFE"},
+        {typed, "CWUYFE"},      {function, "CWUYFAE"},   {argument, "CWUYFAE"},
     };
-    static const std::string letters = "NECWTUAXYPF";
+    static const std::string letters = "NECWTUAXYP";
     const auto found = after.find(before);
-    return found != after.end() && found->second.find(letters[kind]) != std::string::npos;
+    return found != after.end() && found->second.find(kind == function ? 'F' : letters[kind]) != std::string::npos;
   }
 
-  /// Reads a block; true when nothing was wrong with it.
+  /// Reads a block; true when it could be read to its end.
   bool read_records(std::uint64_t at, std::uint64_t end) {
     std::int32_t thread = 0, process = 0;
     std::uint64_t time = 0;
@@ -156,9 +156,9 @@ class reader {
       if (at == end) {
         if (!objected && (before == new_buffer || before == wall || before == pid)) {
           fail("bad_end", at);
-          objected = true;
+          return false;
         }
-        return !objected;
+        return true;
       }
       std::uint64_t size = 0;
       std::string wrong = size_of_record(at, end, size);
@@ -168,7 +168,7 @@ class reader {
         return false;
       }
       const unsigned kind = kind_at(at);
-      if (!objected && !(before == extents && kind == extents ? false : allowed(before, kind))) {
+      if (!objected && !allowed(before, kind)) {
         fail("bad_transition", at);
         if (!timed) return false;
         objected = true;
@@ -182,7 +182,7 @@ class reader {
           time = 0;
           on_cpu = 0;
           break;
-        case end_of_buffer: return !objected;
+        case end_of_buffer: return true;
         case cpu:
           on_cpu = static_cast<std::uint32_t>(number(at + 1, 2));
           time = number(at + 3, 8);
@@ -256,7 +256,6 @@ class reader {
                           log_.events.back().thread == signed_number(at + 8) &&
                           (version_ < 3 || log_.events.back().process == signed_number(at + 12));
         if (fits) {
-          log_.events.back().kind = "enter";
           log_.events.back().arguments.push_back(number(at + 16, 8));
         } else {
           fail("unpaired_record", at);

@@ -14,10 +14,6 @@ namespace backsight::analysis {
 class distribution {
  public:
   void add(std::uint64_t value) {
-    ++count_;
-    sum_ += value;
-    min_ = std::min(min_, value);
-    max_ = std::max(max_, value);
     if (value < counted_values && !pages_.empty()) [[likely]] {
       ++counter(value);
     } else {
@@ -27,33 +23,37 @@ class distribution {
 
   /// Takes in all values of another.
   void merge(const distribution& other) {
-    for (std::size_t page = 0; page < other.pages_.size(); ++page) {
-      for (std::size_t i = 0; i < other.pages_[page].size(); ++i) {
-        const std::uint64_t times = other.pages_[page][i];
-        if (times == 0) continue;
-        if (pages_.empty()) start_counting();
-        counter(page * page_size + i) += times;
-        count_ += times;
-      }
-    }
-    for (const std::uint64_t value : other.stored_) {
-      ++count_;
-      if (value < counted_values && !pages_.empty()) ++counter(value);
-      else store(value);
-    }
-    sum_ += other.sum_;
-    min_ = std::min(min_, other.min_);
-    max_ = std::max(max_, other.max_);
+    other.for_each_counted([&](std::uint64_t value, std::uint64_t times) {
+      if (pages_.empty()) start_counting();
+      counter(value) += times;
+    });
+    for (const std::uint64_t value : other.stored_) add(value);
   }
 
-  [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
-  [[nodiscard]] std::uint64_t sum() const noexcept { return sum_; }
-  /// 0 when there is no value.
-  [[nodiscard]] std::uint64_t min() const noexcept { return count_ == 0 ? 0 : min_; }
-  [[nodiscard]] std::uint64_t max() const noexcept { return max_; }
+  /// How many values there are, and what they are together. Costs a pass over the counters: up to 65536 loads.
+  struct totals {
+    std::uint64_t count = 0;
+    std::uint64_t sum = 0;
+    std::uint64_t min = 0;  ///< 0 when there is no value, as is max.
+    std::uint64_t max = 0;
+  };
+  [[nodiscard]] totals sum_up() const {
+    totals all{.min = ~std::uint64_t{0}};
+    const auto take = [&](std::uint64_t value, std::uint64_t times) {
+      all.count += times;
+      all.sum += value * times;
+      all.min = std::min(all.min, value);
+      all.max = std::max(all.max, value);
+    };
+    for_each_counted(take);
+    for (const std::uint64_t value : stored_) take(value, 1);
+    if (all.count == 0) all.min = 0;
+    return all;
+  }
+  [[nodiscard]] bool empty() const noexcept { return pages_.empty() && stored_.empty(); }
 
   /// The value at `rank` (from 0) of the sorted values. Sorts the stored ones at the first call after an add.
-  /// Precondition: rank < count().
+  /// Precondition: rank is below the count.
   [[nodiscard]] std::uint64_t at_rank(std::uint64_t rank) {
     for (std::size_t page = 0; page < pages_.size(); ++page) {
       for (std::size_t i = 0; i < pages_[page].size(); ++i) {
@@ -66,10 +66,10 @@ class distribution {
     sorted_ = true;
     return stored_[static_cast<std::size_t>(rank)];
   }
-  /// The value at rank floor(count * numerator / denominator), as llvm-xray has it: no interpolation.
-  /// Precondition: count() is not 0 and the fraction is below 1.
-  [[nodiscard]] std::uint64_t quantile(std::uint64_t numerator, std::uint64_t denominator) {
-    return at_rank(count_ / denominator * numerator + count_ % denominator * numerator / denominator);
+  /// The value at rank floor(count * numerator / denominator), as llvm-xray has it: no interpolation. `all` is sum_up().
+  /// Precondition: all.count is not 0 and the fraction is below 1.
+  [[nodiscard]] std::uint64_t quantile(const totals& all, std::uint64_t numerator, std::uint64_t denominator) {
+    return at_rank(all.count / denominator * numerator + all.count % denominator * numerator / denominator);
   }
 
  private:
@@ -87,6 +87,14 @@ class distribution {
     sorted_ = false;
     if (pages_.empty() && stored_.size() > stored_at_first) start_counting();
   }
+  template <class F>
+  void for_each_counted(F&& f) const {
+    for (std::size_t page = 0; page < pages_.size(); ++page) {
+      for (std::size_t i = 0; i < pages_[page].size(); ++i) {
+        if (pages_[page][i] != 0) f(std::uint64_t{page * page_size + i}, pages_[page][i]);
+      }
+    }
+  }
   /// From here on small values are counted; those stored so far are moved over.
   void start_counting() {
     pages_.resize(counted_values / page_size);
@@ -98,10 +106,6 @@ class distribution {
     stored_.resize(kept);
   }
 
-  std::uint64_t count_ = 0;
-  std::uint64_t sum_ = 0;
-  std::uint64_t min_ = ~std::uint64_t{0};
-  std::uint64_t max_ = 0;
   std::vector<std::vector<std::uint64_t>> pages_;
   std::vector<std::uint64_t> stored_;
   bool sorted_ = true;

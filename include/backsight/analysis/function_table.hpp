@@ -58,7 +58,7 @@ class function_table {
   /// Adds all of another table.
   void merge(function_table& other) {
     other.rows_.for_each([&](std::uint64_t function, row& theirs) {
-      if (theirs.durations.count() == 0) return;
+      if (theirs.durations.empty()) return;
       row& ours = rows_[function];
       ours.durations.merge(theirs.durations);
       ours.self += theirs.self;
@@ -68,7 +68,7 @@ class function_table {
   template <class F>
   void for_each(F&& f) {
     rows_.for_each([&](std::uint64_t function, row& at) {
-      if (at.durations.count() != 0) f(function, at);
+      if (!at.durations.empty()) f(function, at);
     });
   }
 

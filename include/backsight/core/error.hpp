@@ -37,10 +37,12 @@ enum class errc : std::uint8_t {
   io,                       ///< The operating system reported an error.
   checksum,                 ///< A stored checksum differs from that of the bytes.
   time_reversed,            ///< A time lies before one that it must not precede.
+  step_limit,               ///< A program in the data did not end within the bound on its steps.
+  expansion,                ///< Compressed bytes unfold to more than the caller allows.
 };
 
 /// The number of enumerators of errc; every value below it has a message.
-inline constexpr std::uint8_t errc_count = static_cast<std::uint8_t>(errc::time_reversed) + 1;
+inline constexpr std::uint8_t errc_count = static_cast<std::uint8_t>(errc::expansion) + 1;
 
 /// The text of an error code: static, never null, no two equal.
 [[nodiscard]] constexpr const char* message(errc code) noexcept {
@@ -69,6 +71,8 @@ inline constexpr std::uint8_t errc_count = static_cast<std::uint8_t>(errc::time_
     case errc::io: return "input/output error";
     case errc::checksum: return "the checksum does not match";
     case errc::time_reversed: return "a time lies before the one before it";
+    case errc::step_limit: return "too many steps";
+    case errc::expansion: return "compressed data unfolds to more than is allowed";
   }
   return "unknown error code";
 }

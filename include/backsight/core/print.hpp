@@ -112,7 +112,7 @@ constexpr Out csv_line(Out out, const record<S, O>& item, char separator = ',') 
 }
 
 /// Writes a record as one JSON object, `{"record":"name","offset":N,"member":value,...}`: integers as numbers, the rest as
-/// strings, a payload with its bytes as characters 0 to 255.
+/// strings, a payload as text::quoted has it.
 template <class Out, schema S, order O>
 constexpr Out json_line(Out out, const record<S, O>& item, std::uint64_t offset) {
   out = text::literal(text::literal(text::literal(out, "{\"record\":\""), name_of_schema<S>()), "\",\"offset\":");

@@ -15,6 +15,7 @@ struct block {
   std::uint64_t offset = 0;  ///< Of its first byte in the log.
   byte_view bytes;           ///< Its records: BufferExtents (from version 2 on), NewBuffer and so on.
   std::uint64_t skipped = 0; ///< Bytes between the block before and this one that belong to none.
+  std::uint64_t missing = 0; ///< Bytes that its BufferExtents counts beyond the end of the log.
 
   /// The records of the block; offsets count from the start of the log. `version` is that of the log.
   template <order O, grammar_check Check = grammar_check::enforced>
@@ -111,6 +112,7 @@ class fdr_blocks<O>::iterator {
     const std::uint64_t counted = extents[buffer_extents_record::extents];
     const std::size_t end = counted < size - first ? first + static_cast<std::size_t>(counted) : size;
     set(begin, end, end, begin - at);
+    block_.missing = counted - (end - first);
   }
 
   /// Version 1: buffers of a fixed size, of which only the part up to EndOfBuffer is written.
@@ -132,8 +134,8 @@ class fdr_blocks<O>::iterator {
     std::size_t end = begin;
     for (; it != std::default_sentinel; ++it) {
       const any_record<format> item = *it;
-      const bool next = item.template is<buffer_extents_record>() || (item.template is<new_buffer_record>() && end != begin);
-      if (next) return end;
+      const bool next = item.template is<buffer_extents_record>() || item.template is<new_buffer_record>();
+      if (next && end != begin) return end;
       end = static_cast<std::size_t>(item.offset()) + item.bytes().size();
     }
     // A record that cannot be decoded stays part of the block, so that its records report it.

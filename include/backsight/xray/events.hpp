@@ -171,17 +171,29 @@ class fdr_events<O, Check>::iterator {
   constexpr iterator(records_iterator first, fdr_state state) noexcept : next_(first), state_(state) { read(); }
 
   constexpr void read() noexcept {
+    // Function records on their own make up nearly all of a log; what else there is stays out of the caller's loop.
+    if (next_ != std::default_sentinel) {
+      if (const auto item = *next_; item.template is<function_record>()) [[likely]] {
+        found_ = state_.take(item.template as<function_record>(), event_);
+        event_.offset = item.offset();
+        ++next_;
+        if (next_ != std::default_sentinel && (*next_).template is<call_argument_record>()) [[unlikely]] read_arguments();
+        return;
+      }
+    }
+    read_rare();
+  }
+  [[gnu::noinline]] constexpr void read_rare() noexcept {
     found_ = false;
     while (!found_ && next_ != std::default_sentinel) {
       const any_record<fdr_format<O>> item = *next_;
+      if (item.template is<function_record>()) return read();
       visit(item, [&](const auto& typed) { found_ = state_.take(typed, event_); });
       event_.offset = item.offset();
       ++next_;
-      if (found_ && event_.mark == mark_kind::none) read_arguments();
     }
   }
-  constexpr void read_arguments() noexcept {
-    if (next_ == std::default_sentinel || !(*next_).template is<call_argument_record>()) return;
+  [[gnu::noinline]] constexpr void read_arguments() noexcept {
     const std::byte* const first = (*next_).bytes().data();
     std::size_t count = 0;
     for (; next_ != std::default_sentinel && (*next_).template is<call_argument_record>(); ++next_) ++count;
@@ -205,6 +217,7 @@ template <order O>
 
 /// Calls `f(event)` for each event of a block that can be read and `on_fault(fault)` for what cannot. A record that may
 /// not stand where it stands, but can be read, is reported (0 bytes skipped) and read, once thread and time are known.
+/// A block that its BufferExtents counts longer than the log is reported as truncated, at the end of the log.
 template <order O, class Function, class OnFault>
 constexpr void for_each_event(const log& opened, const block& where, Function&& f, OnFault&& on_fault) {
   const auto events = events_of<O>(where, opened.version());
@@ -221,6 +234,7 @@ constexpr void for_each_event(const log& opened, const block& where, Function&& 
     for (; more != std::default_sentinel; ++more) f(*more);
     error = more.error();
   }
+  if (!error && where.missing != 0) error = {errc::truncated, end};
   if (!error) return;
   if (error.code == errc::truncated && end < opened.bytes().size()) error.code = errc::record_crosses_block;
   on_fault(fault{error.code, error.offset, end - error.offset});
@@ -253,7 +267,11 @@ constexpr void for_each_basic_event(const log& opened, Function&& f, OnFault&& o
     const bool fits = has_pending && pending.function == static_cast<std::uint32_t>(item[r::function_id]) &&
                       pending.thread == static_cast<std::int32_t>(item[r::thread_id]) &&
                       (!with_process || pending.process == static_cast<std::int32_t>(item[r::process_id]));
-    if (!fits) return on_fault(fault{errc::unpaired_record, offset, r::size});
+    if (!fits) {
+      // Arguments of a call lie side by side: one behind a stray one belongs to nothing either.
+      flush();
+      return on_fault(fault{errc::unpaired_record, offset, r::size});
+    }
     const std::byte* const first =
         pending.arguments.empty() ? item.bytes().data() : item.bytes().data() - pending.arguments.size() * r::size;
     pending.arguments = call_arguments(first, pending.arguments.size() + 1, r::size, 16, O);

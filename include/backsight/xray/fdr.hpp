@@ -15,8 +15,8 @@ struct fdr_context {
   std::uint16_t version = 5;
 };
 
-/// The records of an FDR log of versions 1 to 5, behind the file header. The transitions are those of LLVM's
-/// BlockVerifier.cpp and of the format page's grammar, continued over block borders.
+/// The records of a block of an FDR log of versions 1 to 5. The transitions are those of LLVM's BlockVerifier.cpp and of the
+/// format page's grammar: a block holds one buffer.
 template <order O>
 struct fdr_format {
   using records = record_list<function_record, new_buffer_record, end_of_buffer_record, new_cpu_id_record, tsc_wrap_record,
@@ -32,12 +32,12 @@ struct fdr_format {
       .mask = O == order::little ? std::uint64_t{0x9} : std::uint64_t{0xC} << 60, .value = 0};
 
  private:
-  /// Adds what may follow the body records From: other body records, the end, or the next block.
+  /// Adds what may follow the body records From: other body records or the end.
   template <class... From>
   static consteval auto body_after(grammar<records> rules) {
     ((rules = rules.template follow<From, new_cpu_id_record, tsc_wrap_record, custom_event_record_v1, custom_event_record_v4,
                                     custom_event_record_v5, typed_event_record_v2, typed_event_record_v5, function_record,
-                                    end_of_buffer_record, buffer_extents_record, new_buffer_record>()),
+                                    end_of_buffer_record>()),
      ...);
     return rules.template finish<From...>();
   }

@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: Apache-2.0
+// Unwinding of stack samples and of the own process, beside GNU libunwind, elfutils libdw and libgcc.
+// Samples: BACKSIGHT_STACKS names an unpacked sample file, BACKSIGHT_STACKS_ELF the folder of its ELF files; without them
+// only the own process is measured. `warm` touches a sample's bytes just before its walk is timed, `cold` does not.
+#include <unwind.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <benchmark/benchmark.h>
+
+#include <backsight/cfi/batch.hpp>
+#include <backsight/cfi/in_process.hpp>
+#include <backsight/cfi/lookup.hpp>
+#include <backsight/cfi/unwind.hpp>
+
+#include "../examples/cli/sample_corpus.hpp"
+#include "unwind_peers.hpp"
+
+#if defined(BACKSIGHT_HAS_LIBUNWIND)
+#define UNW_LOCAL_ONLY
+extern "C" int unw_backtrace(void**, int);
+#endif
+
+namespace {
+
+using backsight::order;
+using backsight::cli::sample_corpus;
+using backsight::cli::snapshot_reader;
+using backsight::cli::stack_samples;
+namespace cfi = backsight::cfi;
+using arch = sample_corpus::arch;
+
+constexpr std::size_t room = 1024;
+
+struct loaded {
+  backsight::io::mapped_file file;
+  std::vector<std::byte> bytes;
+  sample_corpus corpus;
+  std::string folder;
+  std::size_t frames = 0;
+};
+std::unique_ptr<loaded> samples;
+
+bool load_samples() {
+  const char* const path = std::getenv("BACKSIGHT_STACKS");
+  const char* const folder = std::getenv("BACKSIGHT_STACKS_ELF");
+  if (path == nullptr || folder == nullptr) {
+    std::fprintf(stderr, "BACKSIGHT_STACKS and BACKSIGHT_STACKS_ELF are not set: only the own process is measured\n");
+    return false;
+  }
+  samples = std::make_unique<loaded>();
+  samples->folder = folder;
+  auto file = backsight::io::mapped_file::open(path);
+  if (!file) return std::fprintf(stderr, "cannot open %s\n", path), false;
+  samples->bytes.assign(file->bytes().begin(), file->bytes().end());
+  auto opened = stack_samples::open(samples->bytes);
+  if (!opened) return std::fprintf(stderr, "%s: %s\n", path, message(opened.error().code)), false;
+  samples->corpus.samples = std::move(opened.value());
+  if (std::getenv("BACKSIGHT_BENCH_SMALL") != nullptr) {
+    auto& all = samples->corpus.samples.samples;
+    all.resize(std::min<std::size_t>(all.size(), 200));
+  }
+  samples->corpus.load(folder, [](const std::string&) {});
+  for (const auto& s : samples->corpus.samples.samples) samples->frames += s.expected.front().size();
+  return true;
+}
+
+double cpu_seconds() {
+  std::timespec t{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
+}
+double wall_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+/// Runs `walk(sample, pcs)` over all samples, one after the other.
+template <class Walk>
+void run(benchmark::State& state, bool warm, Walk&& walk) {
+  std::vector<std::uint64_t> pcs(room);
+  const auto& all = samples->corpus.samples.samples;
+  for (const auto& s : all) {
+    const std::size_t count = walk(s, pcs.data());
+    if (count != s.expected.front().size() || !std::equal(pcs.data(), pcs.data() + count, s.expected.front().begin())) {
+      return state.SkipWithError("a sample's pcs differ from the expected ones");
+    }
+  }
+  std::uint64_t sink = 0;
+  std::size_t frames = 0;
+  for (auto _ : state) {
+    double seconds = 0;
+    if (warm) {
+      for (const auto& s : all) {
+        for (std::size_t i = 0; i < s.stack.size(); i += 64) sink += std::to_integer<std::uint64_t>(s.stack[i]);
+        const double begin = wall_seconds();
+        frames += walk(s, pcs.data());
+        seconds += wall_seconds() - begin;
+      }
+    } else {
+      const double begin = cpu_seconds();
+      for (const auto& s : all) frames += walk(s, pcs.data());
+      seconds = cpu_seconds() - begin;
+    }
+    state.SetIterationTime(seconds);
+    benchmark::DoNotOptimize(sink);
+  }
+  state.SetItemsProcessed(static_cast<std::int64_t>(frames));
+  state.SetBytesProcessed(static_cast<std::int64_t>(frames * 8));
+  state.counters["ns/frame"] = benchmark::Counter(static_cast<double>(frames) * 1e-9,
+                                                  benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+}
+
+void table(benchmark::State& state, bool warm, bool cached) {
+  const auto cache = std::make_unique<cfi::rule_cache<arch>>();
+  run(state, warm, [&](const stack_samples::sample& s, std::uint64_t* pcs) {
+    auto frame = sample_corpus::first_frame(s);
+    const snapshot_reader memory = sample_corpus::memory_of(s);
+    const auto& space = samples->corpus.spaces[s.map_set];
+    return cached ? cfi::walk(frame, space, memory, std::span(pcs, room), *cache).count
+                  : cfi::walk(frame, space, memory, std::span(pcs, room)).count;
+  });
+}
+
+void interpreter(benchmark::State& state) {
+  std::vector<cfi::fde_index<order::little>> indexes;
+  for (const auto& image : samples->corpus.images) {
+    cfi::fde_index<order::little> index;
+    if (const auto found = cfi::find_frame_section(image, cfi::section_kind::eh_frame)) {
+      const cfi::section<order::little> section(found->bytes, found->info);
+      const auto header = cfi::find_frame_header(image);
+      const auto listed = cfi::header_table<order::little>::open(header.partial().bytes, header.partial().info.address, 8);
+      const bool sound = listed && !listed->check(section);
+      index = sound ? cfi::fde_index<order::little>(section, *listed) : cfi::fde_index<order::little>::build(section);
+    }
+    indexes.push_back(std::move(index));
+  }
+  const auto memory_of_machine = std::make_unique<cfi::context<>>();
+  run(state, false, [&](const stack_samples::sample& s, std::uint64_t* pcs) {
+    auto frame = sample_corpus::first_frame(s);
+    const snapshot_reader memory = sample_corpus::memory_of(s);
+    std::size_t count = 0;
+    while (count < room) {
+      pcs[count++] = frame.pc;
+      const auto* module = samples->corpus.spaces[s.map_set].find(frame.lookup_address());
+      if (module == nullptr) break;
+      cfi::section_unwinder<arch, order::little> unwinder(indexes[module->id], *memory_of_machine);
+      if (unwinder.step(frame, module->bias, memory) != cfi::stop::none) break;
+    }
+    return count;
+  });
+}
+
+template <std::size_t Lanes>
+void batch(benchmark::State& state, bool cached) {
+  using item = cfi::batch_item<arch, snapshot_reader>;
+  const auto& all = samples->corpus.samples.samples;
+  std::vector<std::uint64_t> pcs(all.size() * room);
+  const auto cache = std::make_unique<cfi::rule_cache<arch>>();
+  std::size_t frames = 0;
+  bool checked = false;
+  for (auto _ : state) {
+    std::size_t next = 0;
+    bool same = true;
+    const double begin = cpu_seconds();
+    const auto fill = [&](item& i) {
+      if (next == all.size()) return false;
+      const stack_samples::sample& s = all[next];
+      i.start = sample_corpus::first_frame(s);
+      i.space = &samples->corpus.spaces[s.map_set];
+      i.memory = sample_corpus::memory_of(s);
+      // The pcs of a few samples stay in the cache, as with a consumer that folds them.
+      i.pcs = checked ? std::span(pcs).subspan(next % 64 * room, room) : std::span(pcs).subspan(next * room, room);
+      i.user = next++;
+      return true;
+    };
+    const auto take = [&](item& i) {
+      frames += i.result.count;
+      if (checked) return;
+      const auto& expected = all[i.user].expected.front();
+      same = same && i.result.count == expected.size() && std::equal(expected.begin(), expected.end(), i.pcs.begin());
+    };
+    if (cached) cfi::walk_batch<Lanes, arch, snapshot_reader>(*cache, fill, take);
+    else cfi::walk_batch<Lanes, arch, snapshot_reader>(cfi::no_cache{}, fill, take);
+    state.SetIterationTime(cpu_seconds() - begin);
+    if (!same) return state.SkipWithError("a sample's pcs differ from the expected ones");
+    checked = true;
+  }
+  state.SetItemsProcessed(static_cast<std::int64_t>(frames));
+  state.SetBytesProcessed(static_cast<std::int64_t>(frames * 8));
+  state.counters["ns/frame"] = benchmark::Counter(static_cast<double>(frames) * 1e-9,
+                                                  benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+}
+
+/// Building the table of each object, rows and bytes beside.
+void build(benchmark::State& state) {
+  std::size_t rows = 0, bytes = 0, sections = 0;
+  for (auto _ : state) {
+    rows = bytes = sections = 0;
+    const double begin = cpu_seconds();
+    for (const auto& image : samples->corpus.images) {
+      const auto found = cfi::find_frame_section(image, cfi::section_kind::eh_frame);
+      if (!found) continue;
+      const cfi::section<order::little> section(found->bytes, found->info);
+      const auto made = cfi::build_table<arch>(section);
+      if (!made) return state.SkipWithError("cannot build a table");
+      rows += made->view().row_count();
+      bytes += made->bytes().size();
+      sections += found->bytes.size();
+    }
+    state.SetIterationTime(cpu_seconds() - begin);
+  }
+  state.SetItemsProcessed(static_cast<std::int64_t>(rows) * static_cast<std::int64_t>(state.iterations()));
+  state.SetBytesProcessed(static_cast<std::int64_t>(sections) * static_cast<std::int64_t>(state.iterations()));
+  state.counters["ns/row"] = benchmark::Counter(static_cast<double>(rows) * 1e-9,
+                                                benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
+  state.counters["of .eh_frame"] = static_cast<double>(bytes) / static_cast<double>(sections);
+}
+
+// The own process, 40 frames deep.
+std::unique_ptr<cfi::own_process> process;
+enum class way { cached, uncached, libunwind, libgcc };
+
+[[gnu::noinline]] void at_the_bottom(benchmark::State& state, way which) {
+  static cfi::rule_cache<cfi::native_arch> cache;
+  std::uint64_t pcs[64];
+  void* others[64];
+  std::size_t frames = 0;
+#if defined(BACKSIGHT_HAS_LIBUNWIND)
+  const std::size_t ours = cfi::unwind_here(pcs, *process).count;
+  const auto theirs = static_cast<std::size_t>(unw_backtrace(others, 64));
+  // The first pcs are those of two instructions of this function.
+  bool same = ours == theirs;
+  for (std::size_t i = 1; same && i < ours; ++i) same = reinterpret_cast<std::uint64_t>(others[i]) == pcs[i];
+  if (!same) return state.SkipWithError("the frames differ from those of libunwind");
+#endif
+  for (auto _ : state) {
+    switch (which) {
+      case way::cached: frames += cfi::unwind_here(pcs, *process, cache).count; break;
+      case way::uncached: frames += cfi::unwind_here(pcs, *process).count; break;
+      case way::libunwind:
+#if defined(BACKSIGHT_HAS_LIBUNWIND)
+        frames += static_cast<std::size_t>(unw_backtrace(others, 64));
+#endif
+        break;
+      case way::libgcc: {
+        struct list {
+          void** pcs;
+          std::size_t count;
+        } found{others, 0};
+        _Unwind_Backtrace(
+            [](_Unwind_Context* context, void* to) {
+              auto& l = *static_cast<list*>(to);
+              if (l.count < 64) l.pcs[l.count++] = reinterpret_cast<void*>(_Unwind_GetIP(context));
+              return _URC_NO_REASON;
+            },
+            &found);
+        frames += found.count;
+        break;
+      }
+    }
+    benchmark::DoNotOptimize(pcs[0]);
+    benchmark::DoNotOptimize(others[0]);
+  }
+  state.SetItemsProcessed(static_cast<std::int64_t>(frames));
+  state.SetBytesProcessed(static_cast<std::int64_t>(frames * 8));
+  state.counters["ns/frame"] = benchmark::Counter(static_cast<double>(frames) * 1e-9,
+                                                  benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+}
+// NOLINTNEXTLINE: recursion is the point.
+[[gnu::noinline]] std::uint64_t descend(benchmark::State& state, way which, unsigned depth) {
+  volatile std::uint64_t local[8] = {depth};
+  if (depth == 0) at_the_bottom(state, which);
+  else local[1] = descend(state, which, depth - 1);
+  return local[0] + local[1];
+}
+
+void add(const std::string& name, auto&& function) {
+  benchmark::RegisterBenchmark(name.c_str(), function)->UseManualTime();
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  process = std::make_unique<cfi::own_process>();
+  for (const auto& [name, which] : {std::pair{"own_process/backsight_cached", way::cached},
+                                    std::pair{"own_process/backsight", way::uncached},
+#if defined(BACKSIGHT_HAS_LIBUNWIND)
+                                    std::pair{"own_process/libunwind_unw_backtrace", way::libunwind},
+#endif
+                                    std::pair{"own_process/libgcc_Unwind_Backtrace", way::libgcc}}) {
+    benchmark::RegisterBenchmark(name, [which = which](benchmark::State& state) { (void)descend(state, which, 27); });
+  }
+  if (load_samples()) {
+#if defined(BACKSIGHT_HAS_LIBUNWIND)
+    static peers::libunwind cached(samples->corpus, UNW_CACHE_GLOBAL), uncached(samples->corpus, UNW_CACHE_NONE);
+    const auto walk_cached = [](const stack_samples::sample& s, std::uint64_t* pcs) { return cached.walk(s, pcs, room); };
+    add("samples_cold/libunwind_cached", [=](benchmark::State& state) { run(state, false, walk_cached); });
+    add("samples_warm/libunwind_cached", [=](benchmark::State& state) { run(state, true, walk_cached); });
+    add("samples_cold/libunwind_uncached", [](benchmark::State& state) {
+      run(state, false, [](const stack_samples::sample& s, std::uint64_t* pcs) { return uncached.walk(s, pcs, room); });
+    });
+#endif
+#if defined(BACKSIGHT_HAS_LIBDW)
+    static peers::libdw dw(samples->corpus, samples->folder);
+    add("samples_cold/libdw", [](benchmark::State& state) {
+      run(state, false, [](const stack_samples::sample& s, std::uint64_t* pcs) { return dw.walk(s, pcs, room); });
+    });
+#endif
+    add("samples_cold/backsight_interpreter", [](benchmark::State& state) { interpreter(state); });
+    add("samples_cold/backsight", [](benchmark::State& state) { table(state, false, false); });
+    add("samples_warm/backsight", [](benchmark::State& state) { table(state, true, false); });
+    add("samples_cold/backsight_cached", [](benchmark::State& state) { table(state, false, true); });
+    add("samples_warm/backsight_cached", [](benchmark::State& state) { table(state, true, true); });
+    add("samples_batch/backsight", [](benchmark::State& state) { batch<16>(state, false); });
+    add("samples_batch/backsight_cached", [](benchmark::State& state) { batch<16>(state, true); });
+    add("build_tables", [](benchmark::State& state) { build(state); });
+  }
+  benchmark::Initialize(&count, words);
+  benchmark::RunSpecifiedBenchmarks();
+  return 0;
+}

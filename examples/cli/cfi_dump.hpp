@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <backsight/cfi/interpreter.hpp>
+#include <backsight/cfi/section.hpp>
+
+namespace backsight::cli {
+
+/// The canonical text of rows: one line an FDE, one line a row; docs/unwinding.md has the form.
+class row_printer {
+ public:
+  explicit row_printer(byte_view section) : section_(section) {}
+
+  static void append_hex(std::string& out, std::uint64_t value) {
+    char digits[16];
+    int n = 0;
+    do {
+      digits[n++] = "0123456789abcdef"[value & 15U];
+      value >>= 4;
+    } while (value != 0);
+    while (n > 0) out += digits[--n];
+  }
+  void append(std::string& out, std::uint64_t location, const cfi::row& row) const {
+    append_hex(out, location);
+    out += " cfa=";
+    switch (row.cfa.kind) {
+      case cfi::cfa_kind::none: out += '?'; break;
+      case cfi::cfa_kind::register_offset:
+        out += 'r' + std::to_string(row.cfa.reg);
+        append_signed(out, row.cfa.offset);
+        break;
+      case cfi::cfa_kind::expression: append_expression(out, "e:", row.cfa.expression); break;
+    }
+    for (const cfi::register_rule& rule : row.rules) {
+      out += " r" + std::to_string(rule.reg) + '=';
+      switch (rule.kind) {
+        case cfi::rule_kind::undefined: out += 'u'; break;
+        case cfi::rule_kind::same_value: out += 's'; break;
+        case cfi::rule_kind::at_cfa_offset: out += 'c'; append_signed(out, rule.value); break;
+        case cfi::rule_kind::is_cfa_offset: out += 'v'; append_signed(out, rule.value); break;
+        case cfi::rule_kind::in_register: out += 'r' + std::to_string(static_cast<std::uint64_t>(rule.value)); break;
+        case cfi::rule_kind::at_expression: append_expression(out, "e:", rule.expression()); break;
+        case cfi::rule_kind::is_expression: append_expression(out, "x:", rule.expression()); break;
+      }
+    }
+    out += '\n';
+  }
+
+ private:
+  static void append_signed(std::string& out, std::int64_t value) {
+    if (value >= 0) out += '+';
+    out += std::to_string(value);
+  }
+  void append_expression(std::string& out, const char* kind, const cfi::expression_ref& at) const {
+    out += kind;
+    for (const std::byte byte : section_.subspan(static_cast<std::size_t>(at.offset), at.size)) {
+      out += "0123456789abcdef"[std::to_integer<unsigned>(byte) >> 4];
+      out += "0123456789abcdef"[std::to_integer<unsigned>(byte) & 15U];
+    }
+  }
+  byte_view section_;
+};
+
+/// Writes the canonical dump of a section with `write(text)`, an FDE at a time in ascending order, and calls
+/// `report(error)` for every entry that is left out. `merged` leaves out rows of no length, outside of their FDE, and
+/// equal to the one before. An FDE that ends in an error has its line and no rows.
+template <class Arch, order O, class Write, class Report>
+void dump_rows(const cfi::section<O>& section, bool merged, Write&& write, Report&& report) {
+  std::vector<std::pair<cfi::fde, bool>> fdes;
+  auto entries = section.entries();
+  auto at = entries.begin();
+  std::uint64_t last_cie = ~std::uint64_t{0};
+  result<cfi::cie> last;
+  for (; at != entries.end(); ++at) {
+    if (at->error != errc::ok) {
+      report(trace_error{at->error, at->offset});
+      continue;
+    }
+    if (at->is_cie) continue;
+    if (at->cie_offset != last_cie) {
+      last = section.cie_at(at->cie_offset);
+      last_cie = at->cie_offset;
+    }
+    if (!last) {
+      report(last.error());
+      continue;
+    }
+    const auto fde = section.parse_fde(*at, *last);
+    if (fde) fdes.emplace_back(*fde, last->signal_frame);
+    else report(fde.error());
+  }
+  if (at.error()) report(at.error());
+  std::sort(fdes.begin(), fdes.end(), [](const auto& a, const auto& b) {
+    if (a.first.begin != b.first.begin) return a.first.begin < b.first.begin;
+    if (a.first.end != b.first.end) return a.first.end < b.first.end;
+    return a.first.offset < b.first.offset;
+  });
+
+  const row_printer printer(section.bytes());
+  std::vector<cfi::context<>> memory(1);
+  cfi::row before;
+  std::string text;
+  for (const auto& [fde, signal] : fdes) {
+    std::string head = "fde ";
+    row_printer::append_hex(head, fde.begin);
+    head += ' ';
+    row_printer::append_hex(head, fde.end);
+    if (signal) head += " S";
+    head += '\n';
+    text = head;
+    bool first = true;
+    const trace_error error = cfi::interpret<Arch>(section, fde, memory[0], [&](const cfi::row& row) {
+      if (merged) {
+        if (row.end <= row.begin || row.begin < fde.begin || row.begin >= fde.end) return;
+        if (!first && cfi::same_rules(section.bytes(), before, row)) return;
+        before = row;
+        first = false;
+      }
+      printer.append(text, row.begin, row);
+    });
+    if (error) {
+      report(error);
+      text = head;
+    }
+    write(text);
+  }
+}
+
+}  // namespace backsight::cli

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include <backsight/cfi/unwind.hpp>
+#include <backsight/io/mapped_file.hpp>
+
+#include "commands.hpp"
+#include "program.hpp"
+#include "sample_corpus.hpp"
+
+namespace cli {
+
+namespace {
+
+using backsight::cli::sample_corpus;
+using backsight::cli::stack_samples;
+namespace cfi = backsight::cfi;
+
+struct unwind_options {
+  std::string corpus;
+  std::string folder;
+  bool check = false;
+};
+
+int unwind_samples(const unwind_options& options) {
+  const auto file = backsight::io::mapped_file::open(options.corpus.c_str());
+  if (!file) return report_error(options.corpus, file.error());
+  auto opened = stack_samples::open(file->bytes());
+  if (!opened) return report_error(options.corpus, opened.error());
+  sample_corpus corpus;
+  corpus.samples = std::move(opened.value());
+  corpus.load(options.folder, [](const std::string& path) {
+    std::fprintf(stderr, "backsight: no file for %s\n", path.c_str());
+  });
+
+  output out("-");
+  const auto cache = std::make_unique<cfi::rule_cache<sample_corpus::arch>>();
+  std::vector<std::uint64_t> pcs(std::size_t{1} << 16);
+  std::size_t frames = 0, differences = 0;
+  for (std::size_t i = 0; i < corpus.samples.samples.size(); ++i) {
+    const stack_samples::sample& sample = corpus.samples.samples[i];
+    auto frame = sample_corpus::first_frame(sample);
+    const auto memory = sample_corpus::memory_of(sample);
+    const auto walked = cfi::walk(frame, corpus.spaces[sample.map_set], memory, pcs, *cache);
+    frames += walked.count;
+    if (options.check) {
+      const auto begin = pcs.begin();
+      for (std::size_t list = 0; list < sample.expected.size(); ++list) {
+        const auto& expected = sample.expected[list];
+        constexpr std::uint32_t stopped_at_limit = 2;
+        const std::size_t compared = sample.expected_status[list] == stopped_at_limit
+                                         ? std::min(walked.count, expected.size())
+                                         : walked.count;
+        const auto end = begin + static_cast<std::ptrdiff_t>(compared);
+        const auto [here, there] = std::mismatch(begin, end, expected.begin(), expected.end());
+        if (here == end && there == expected.end()) continue;
+        out.print("sample %zu differs from list %zu at frame %td: %zu frames, %zu expected (%s)\n", i, list,
+                  here - begin, walked.count, expected.size(), message(walked.why));
+        ++differences;
+        break;
+      }
+    } else {
+      out.print("sample %zu thread %u frames %zu (%s)\n", i, sample.thread, walked.count, message(walked.why));
+      for (std::size_t k = 0; k < walked.count; ++k) out.print("  %llx\n", static_cast<unsigned long long>(pcs[k]));
+    }
+  }
+  if (options.check) {
+    out.print("%zu samples, %zu frames, %zu differences\n", corpus.samples.samples.size(), frames, differences);
+  }
+  return out.close(differences == 0 ? success : bad_input);
+}
+
+}  // namespace
+
+void add_unwind_command(CLI::App& app, int& code) {
+  const auto options = std::make_shared<unwind_options>();
+  CLI::App* const sub = app.add_subcommand("unwind", "Unwind stack samples with tables made from the mapped files");
+  sub->add_option("SAMPLES", options->corpus, "a file of stack samples")->required();
+  sub->add_option("--elf-dir", options->folder, "the folder of the mapped files, each named BUILD-ID.elf")->required();
+  sub->add_flag("--check", options->check, "compare with the expected pcs in the file; exit code 1 when any differ");
+  sub->callback([options, &code] { code = unwind_samples(*options); });
+}
+
+}  // namespace cli

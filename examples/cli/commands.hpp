@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <CLI/App.hpp>
+
+namespace cli {
+
+/// Commands that do not start from a trace.
+void add_cfi_commands(CLI::App& app, int& code);
+void add_unwind_command(CLI::App& app, int& code);
+
+}  // namespace cli

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+// info and dump of memtraces, raw and final.
+#include <array>
+#include <cinttypes>
+
+#include <backsight/core/hex_dump.hpp>
+#include <backsight/core/print.hpp>
+#include <backsight/memtrace/raw.hpp>
+
+#include "memtrace_input.hpp"
+#include "program.hpp"
+
+namespace cli {
+
+namespace {
+
+using namespace backsight;
+using namespace backsight::memtrace;
+using memtrace::stage;
+
+bool detect(const std::string& path, byte_view) {
+  for (const auto& folder : memtrace::folders_at(path)) {
+    for (const std::string& file : folder.files) {
+      // A missing library is for the command to report.
+      const auto kind = memtrace::stage_of(file);
+      if (kind.partial() != stage::unknown || (is_directory(path) && kind.error().code == errc::compressed)) return true;
+    }
+  }
+  return false;
+}
+
+std::string names_of(std::uint64_t type) {
+  std::string names;
+  for (unsigned i = 0; i < 64; ++i) {
+    if ((type >> i & 1U) == 0) continue;
+    if (!names.empty()) names += ' ';
+    const char* const name = file_type::name(i);
+    names += name != nullptr ? name : "bit" + std::to_string(i);
+  }
+  return names;
+}
+
+/// How many records of each kind, with its name.
+template <class F, class Range>
+std::vector<std::pair<const char*, std::uint64_t>> kinds_of(const Range& range, trace_error& error) {
+  std::array<std::uint64_t, F::records::size> counts{};
+  error = for_each(range, [&](const auto& item) { ++counts[item.kind()]; });
+  std::vector<std::pair<const char*, std::uint64_t>> named;
+  [&]<class... Ss>(backsight::detail::type_list<Ss...>) {
+    std::size_t i = 0;
+    (named.emplace_back(name_of_schema<Ss>(), counts[i++]), ...);
+  }(typename F::records{});
+  return named;
+}
+
+void print_info(output& out, const arguments& asked, bool first, const std::string& path, const char* kind,
+                const std::vector<std::pair<const char*, std::uint64_t>>& facts, std::uint64_t type,
+                const std::vector<std::pair<const char*, std::uint64_t>>& kinds) {
+  if (asked.format == "json") {
+    out.print("%s{\"file\":", first ? "" : ",\n");
+    text::quoted(output_iterator(out), std::as_bytes(std::span(path)));
+    out.print(",\"kind\":\"%s\",\"file_type\":\"%s\"", kind, names_of(type).c_str());
+    for (const auto& [name, value] : facts) out.print(",\"%s\":%" PRIu64, name, value);
+    out.write(",\"records\":{");
+    bool comma = false;
+    for (const auto& [name, value] : kinds) {
+      if (value == 0) continue;
+      out.print("%s\"%s\":%" PRIu64, comma ? "," : "", name, value);
+      comma = true;
+    }
+    out.write("}}");
+    return;
+  }
+  out.print("%s: %s memtrace\n", path.c_str(), kind);
+  out.print("  %-18s 0x%" PRIx64 " (%s)\n", "file type", type, names_of(type).c_str());
+  for (const auto& [name, value] : facts) out.print("  %-18s %" PRIu64 "\n", name, value);
+  for (const auto& [name, value] : kinds) {
+    if (value != 0) out.print("  %12" PRIu64 " %s\n", value, name);
+  }
+}
+
+int info_of_file(const std::string& path, const arguments& asked, bool first, output& out) {
+  const auto kind = memtrace::stage_of(path);
+  const memtrace::loaded_file file(path);
+  trace_error error = file.error();
+  if (file.bytes().empty()) return report_error(path, error ? error : trace_error{errc::truncated, 0}, memtrace::detail_of(path, error));
+  trace_error bad;
+  if (kind.partial() == stage::raw) {
+    const auto head = read_raw_header(file.bytes());
+    if (!head) return report_error(path, head.error());
+    const auto kinds = kinds_of<raw_format>(raw_range(file.bytes(), head->context()), bad);
+    print_info(out, asked, first, path, "raw",
+               {{"version", head->version}, {"tid", head->tid}, {"pid", head->pid}, {"cache_line_size", head->cache_line_size},
+                {"page_size", head->page_size}, {"first_time", head->first_time}, {"bytes", file.bytes().size()}},
+               head->file_type, kinds);
+  } else {
+    const auto head = read_final_header(file.bytes());
+    if (!head) return report_error(path, head.error());
+    const auto kinds = head->address_size == 4 ? kinds_of<final_format32>(final_range32(file.bytes()), bad)
+                                               : kinds_of<final_format>(final_range(file.bytes()), bad);
+    print_info(out, asked, first, path, "final",
+               {{"version", head->version}, {"tid", head->tid}, {"pid", head->pid}, {"cache_line_size", head->cache_line_size},
+                {"page_size", head->page_size}, {"chunk_instr_count", head->chunk_instr_count}, {"first_time", head->first_time},
+                {"bytes", file.bytes().size()}},
+               head->file_type, kinds);
+  }
+  if (!error) error = bad;
+  return error ? report_error(path, error) : success;
+}
+
+int info(const arguments& asked) {
+  output out("-");
+  int code = success;
+  bool first = true;
+  if (asked.format == "json") out.write("[");
+  for (const auto& folder : memtrace::folders_at(asked.path())) {
+    for (const std::string& path : folder.files) {
+      if (info_of_file(path, asked, first, out) != success) code = bad_input;
+      first = false;
+    }
+  }
+  if (asked.format == "json") out.write("]\n");
+  return out.close(code);
+}
+
+template <class Uniform, class Range>
+int dump_range(const std::string& path, const Range& range, const arguments& asked, output& out) {
+  const output_iterator to(out);
+  std::uint64_t left = asked.limit.value_or(~std::uint64_t{0});
+  const std::uint64_t begin = asked.begin.value_or(0), end = asked.end.value_or(~std::uint64_t{0});
+  if (asked.format == "csv" && !asked.hex) {
+    out.write("offset,");
+    csv_header<Uniform>(to);
+    out.write("\n");
+  }
+  // A record that cannot be read is reported, and reading goes on behind it; both formats have records of fixed size.
+  const std::size_t faults = for_each_salvaging(
+      range,
+      [&](const auto& item) {
+        if (left == 0 || item.offset() < begin || item.offset() >= end) return;
+        --left;
+        if (asked.hex) {
+          hex_dump(to, item);
+          return;
+        }
+        if (asked.format == "json") {
+          json_line(to, item);
+        } else if (asked.format == "csv") {
+          text::decimal(to, item.offset());
+          out.write(",");
+          csv_line(to, record<Uniform, order::little>(item.bytes().data()));
+        } else {
+          text::hexadecimal(to, item.offset(), 8);
+          out.write(" ");
+          print(to, item);
+        }
+        out.write("\n");
+      },
+      [&](const fault& f) { report_fault(path, f); });
+  return faults == 0 ? success : bad_input;
+}
+
+int dump(const arguments& asked) {
+  output out("-");
+  int code = success;
+  for (const auto& folder : memtrace::folders_at(asked.path())) {
+    for (const std::string& path : folder.files) {
+      const auto kind = memtrace::stage_of(path);
+      const memtrace::loaded_file file(path);
+      if (file.error()) code = report_error(path, file.error(), memtrace::detail_of(path, file.error()));
+      trace_error bad;
+      if (kind.partial() == stage::raw) {
+        const auto head = read_raw_header(file.bytes());
+        bad = head.error();
+        if (!bad && dump_range<raw_entry>(path, raw_range(file.bytes(), head->context()), asked, out) != success) code = bad_input;
+      } else {
+        const auto head = read_final_header(file.bytes());
+        bad = head.error();
+        const bool narrow = head.partial().address_size == 4;
+        if (!bad && (narrow ? dump_range<basic_entry<std::uint32_t>>(path, final_range32(file.bytes()), asked, out)
+                            : dump_range<entry_record>(path, final_range(file.bytes()), asked, out)) != success) {
+          code = bad_input;
+        }
+      }
+      if (bad && !file.error()) code = report_error(path, bad);
+    }
+  }
+  return out.close(code);
+}
+
+}  // namespace
+
+const trace_format memtrace_format{.name = "memtrace",
+                                   .detect = detect,
+                                   .info = info,
+                                   .dump = dump,
+                                   .report = nullptr,
+                                   .stacks = nullptr,
+                                   .graph = nullptr,
+                                   .export_to = nullptr};
+
+}  // namespace cli

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "memtrace_input.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <filesystem>
+#include <optional>
+#include <span>
+
+#include <sys/mman.h>
+
+#include <backsight/io/container.hpp>
+#include <backsight/memtrace/raw.hpp>
+
+#ifdef BACKSIGHT_HAVE_ZLIB
+#include <backsight/io/inflate.hpp>
+#endif
+#ifdef BACKSIGHT_HAVE_LZ4
+#include <backsight/io/lz4_frame.hpp>
+#endif
+#ifdef BACKSIGHT_HAVE_SNAPPY
+#include <backsight/io/snappy_frame.hpp>
+#endif
+#ifdef BACKSIGHT_HAVE_LIBZIP
+#include <backsight/io/zip.hpp>
+#endif
+
+#include "program.hpp"
+
+namespace cli::memtrace {
+
+namespace {
+
+using namespace backsight;
+namespace fs = std::filesystem;
+using block_function = std::function<trace_error(byte_view, std::uint64_t)>;
+
+// A multiple of 8 and 12, small enough for the cache.
+constexpr std::size_t block_size = 24 * 8192;
+
+template <class Reader>
+trace_error read_blocks(Reader&& reader, const block_function& f) {
+  std::vector<std::byte> buffer(block_size);
+  for (std::uint64_t offset = 0;;) {
+    const auto got = reader.read(std::span(buffer));
+    if (got.partial() != 0) {
+      if (trace_error error = f(byte_view(buffer).first(got.partial()), offset)) return {error.code, error.offset + offset};
+    }
+    offset += got.partial();
+    if (!got) return got.error();
+    if (got.partial() < buffer.size()) return {};
+  }
+}
+
+trace_error plain_blocks(byte_view bytes, const block_function& f) {
+  constexpr std::size_t piece = block_size * 64;
+  for (std::size_t offset = 0; offset < bytes.size(); offset += piece) {
+    const byte_view block = bytes.subspan(offset, std::min(piece, bytes.size() - offset));
+    if (trace_error error = f(block, offset)) return {error.code, error.offset + offset};
+    // Pages that were read are given back, so that the resident size stays the same however long the trace is.
+    const auto page = reinterpret_cast<std::uintptr_t>(block.data()) & ~std::uintptr_t{4095};
+    ::madvise(reinterpret_cast<void*>(page), block.size() / 4096 * 4096, MADV_DONTNEED);
+  }
+  return {};
+}
+
+trace_error unpack(byte_view bytes, const block_function& f) {
+  switch (io::container_of(bytes.first(std::min<std::size_t>(bytes.size(), 16)))) {
+    case io::container::plain: return plain_blocks(bytes, f);
+#ifdef BACKSIGHT_HAVE_ZLIB
+    case io::container::gzip:
+    case io::container::zlib: return read_blocks(io::inflate_reader(bytes), f);
+#endif
+#ifdef BACKSIGHT_HAVE_LZ4
+    case io::container::lz4: return read_blocks(io::lz4_reader(bytes), f);
+#endif
+#ifdef BACKSIGHT_HAVE_SNAPPY
+    case io::container::snappy: return read_blocks(io::snappy_reader(bytes), f);
+#endif
+#ifdef BACKSIGHT_HAVE_LIBZIP
+    case io::container::zip: {
+      const auto archive = io::zip_archive::open(bytes);
+      if (!archive) return archive.error();
+      return read_blocks(archive->read_from(0), f);
+    }
+#endif
+    default: return {errc::compressed, 0};
+  }
+}
+
+/// The second entry of a raw file names the thread; that tells it from a file of another format with a small first number.
+bool is_thread(byte_view block) {
+  return block.size() >= 16 && backsight::memtrace::raw_span(block)[1][backsight::memtrace::raw_entry::type] == backsight::memtrace::raw_type::thread;
+}
+
+bool ends_with(std::string_view text, std::string_view end) { return text.size() >= end.size() && text.substr(text.size() - end.size()) == end; }
+
+/// A file of a thread, by its name.
+bool is_thread_file(const std::string& name) {
+  std::string_view base = name;
+  for (const char* packing : {".zip", ".gz", ".lz4", ".zlib", ".sz"}) {
+    if (ends_with(base, packing)) {
+      base.remove_suffix(std::strlen(packing));
+      break;
+    }
+  }
+  return ends_with(base, ".trace") || ends_with(base, ".raw") || ends_with(base, ".memtrace");
+}
+
+bool is_window_folder(const std::string& name) {
+  return name.size() > 7 && name.compare(0, 7, "window.") == 0 &&
+         name.find_first_not_of("0123456789", 7) == std::string::npos;
+}
+
+trace_folder folder_at(const fs::path& path) {
+  trace_folder folder{path.string(), {}, {}};
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(path, ignored)) {
+    if (entry.is_regular_file(ignored) && is_thread_file(entry.path().filename().string())) folder.files.push_back(entry.path().string());
+  }
+  std::sort(folder.files.begin(), folder.files.end());
+  return folder;
+}
+
+}  // namespace
+
+std::string base_name(const std::string& path) { return fs::path(path).filename().string(); }
+
+trace_error for_each_block(const std::string& path, const block_function& f) {
+  const auto file = io::mapped_file::open(path.c_str());
+  if (!file) return file.error();
+  return unpack(file->bytes(), f);
+}
+
+loaded_file::loaded_file(const std::string& path) {
+  auto opened = io::mapped_file::open(path.c_str());
+  error_ = opened.error();
+  if (error_) return;
+  const byte_view packed = opened->bytes();
+  if (io::container_of(packed.first(std::min<std::size_t>(packed.size(), 16))) == io::container::plain) {
+    mapped_ = std::move(*opened);
+    return;
+  }
+  error_ = unpack(packed, [&](byte_view block, std::uint64_t) {
+    unpacked_.insert(unpacked_.end(), block.begin(), block.end());
+    return trace_error{};
+  });
+}
+
+result<stage> stage_of(const std::string& path) {
+  stage found = stage::unknown;
+  constexpr trace_error enough{errc::capacity, 0};
+  const trace_error error = for_each_block(path, [&](byte_view block, std::uint64_t) {
+    const auto as_final = backsight::memtrace::read_final_header(block);
+    const auto as_raw = backsight::memtrace::read_raw_header(block);
+    if (as_final.error().code != errc::bad_magic && as_final.error().code != errc::truncated) found = stage::final;
+    else if (as_raw.error().code != errc::bad_magic && as_raw.error().code != errc::truncated && is_thread(block)) found = stage::raw;
+    return enough;
+  });
+  if (error && error.code != enough.code) return {found, error};
+  return found;
+}
+
+std::vector<trace_folder> folders_at(const std::string& path) {
+  std::error_code ignored;
+  if (!fs::is_directory(path, ignored)) return {{path, {}, {path}}};
+  std::vector<trace_folder> found;
+  if (trace_folder whole = folder_at(path); !whole.files.empty()) found.push_back(std::move(whole));
+  std::vector<std::pair<unsigned long long, fs::path>> windows;
+  for (const auto& entry : fs::directory_iterator(path, ignored)) {
+    const std::string name = entry.path().filename().string();
+    if (entry.is_directory(ignored) && is_window_folder(name)) windows.emplace_back(std::strtoull(name.c_str() + 7, nullptr, 10), entry.path());
+  }
+  std::sort(windows.begin(), windows.end());
+  for (const auto& [ordinal, folder] : windows) {
+    found.push_back(folder_at(folder));
+    found.back().window = folder.filename().string();
+  }
+  if (found.empty() && fs::is_directory(fs::path(path) / "trace", ignored)) return folders_at((fs::path(path) / "trace").string());
+  return found;
+}
+
+std::string detail_of(const std::string& path, const trace_error& error) {
+  if (error.code == errc::io) return std::strerror(errno);
+  if (error.code != errc::compressed) return {};
+  const auto file = io::mapped_file::open(path.c_str());
+  if (!file) return {};
+  switch (io::container_of(file->bytes().first(std::min<std::size_t>(file->bytes().size(), 16)))) {
+    case io::container::gzip:
+    case io::container::zlib: return "this program was built without zlib";
+    case io::container::lz4: return "this program was built without liblz4";
+    case io::container::snappy: return "this program was built without libsnappy";
+    case io::container::zip: return "this program was built without libzip";
+    default: return {};
+  }
+}
+
+}  // namespace cli::memtrace

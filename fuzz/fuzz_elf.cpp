@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// ELF files of any class and byte order, and mapped images: sections, segments, symbols, relocations, notes, look-up of
+// addresses, and XRay's instrumentation map.
+#include <cstdint>
+#include <cstdlib>
+
+#include <backsight/elf/sections.hpp>
+#include <backsight/elf/symbols.hpp>
+#include <backsight/xray/instr_map.hpp>
+
+namespace {
+
+using namespace backsight;
+
+void require(bool held) {
+  if (!held) std::abort();
+}
+
+std::uint64_t sum_of(byte_view bytes) {
+  std::uint64_t sum = 0;
+  for (const std::byte byte : bytes) sum = sum * 31 + std::to_integer<unsigned>(byte);
+  return sum;
+}
+std::uint64_t sum_of(std::string_view text) {
+  std::uint64_t sum = 0;
+  for (const char c : text) sum = sum * 31 + static_cast<unsigned char>(c);
+  return sum;
+}
+
+bool inside(const elf::image& file, byte_view part) {
+  if (part.empty()) return true;
+  return part.data() >= file.bytes().data() && part.data() + part.size() <= file.bytes().data() + file.bytes().size();
+}
+
+std::uint64_t read(const elf::image& file) {
+  std::uint64_t sum = file.entry() + file.address_size();
+  for (const elf::segment s : file.segments()) {
+    sum += s.type + s.flags + s.offset + s.address;
+    const byte_view part = file.bytes_from(s.address);
+    require(inside(file, part));
+    if (const auto bytes = file.bytes_at(s.address, s.file_size)) require(inside(file, *bytes));
+  }
+  std::size_t budget = 64;
+  for (const elf::section s : file.sections()) {
+    if (budget-- == 0) break;
+    sum += sum_of(s.name) + s.type + s.flags;
+    if (const auto bytes = file.section_bytes(s)) {
+      require(inside(file, *bytes));
+      sum += sum_of(bytes->first(bytes->size() < 256 ? bytes->size() : 256));
+    }
+    if (const auto packed = file.compression_of(s)) require(inside(file, packed->data));
+    if (const auto found = file.find_section(s.name)) require(found->name == s.name);
+    if (const auto symbols = elf::symbols_of(file, s)) {
+      std::size_t count = 0;
+      for (const elf::symbol symbol : *symbols) {
+        sum += sum_of(symbol.name) + symbol.value + symbol.size + symbol.type;
+        if (++count == 256) break;
+      }
+    }
+    if (const auto relocations = elf::relocations_of(file, s)) {
+      std::size_t count = 0;
+      for (const elf::relocation r : *relocations) {
+        sum += r.offset + r.symbol + r.type + static_cast<std::uint64_t>(r.addend);
+        if (++count == 256) break;
+      }
+    }
+  }
+  require(inside(file, file.build_id()));
+  const elf::symbol_index index(file, elf::symbols(file));
+  for (const std::uint64_t address : {std::uint64_t{0}, file.entry(), ~std::uint64_t{0}}) {
+    if (const auto found = index.find(address)) sum += sum_of(found->found.name) + sum_of(found->file);
+  }
+  const auto map = xray::read_instr_map(file);
+  for (const xray::sled& sled : map.partial().sleds()) {
+    require(sled.function_id >= 1 && sled.function_id <= map.partial().function_count());
+    require(map.partial().address_of(sled.function_id) == sled.function);
+    if (const auto found = index.find(sled.function)) sum += sum_of(found->found.name);
+  }
+  require(!map.partial().address_of(0));
+  return sum;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size > 65536) return 0;
+  const byte_view bytes(reinterpret_cast<const std::byte*>(data), size);
+  std::uint64_t sum = 0;
+  for (const auto layout : {elf::image_layout::file, elf::image_layout::memory}) {
+    if (const auto file = elf::open(bytes, layout)) sum += read(*file);
+    else require(file.error().offset <= size);
+  }
+  // Keeps the reads.
+  return sum == 0x123456789abcdef0 ? 1 : 0;
+}

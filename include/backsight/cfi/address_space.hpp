@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include <backsight/cfi/table.hpp>
+#include <backsight/cfi/unwind_rule.hpp>
+#include <backsight/core/error.hpp>
+
+namespace backsight::cfi {
+
+/// A mapped piece of a file's code, and the table for it.
+struct module {
+  std::uint64_t begin = 0;  ///< Load address of its first byte.
+  std::uint64_t end = 0;    ///< Load address behind its last byte.
+  std::uint64_t bias = 0;   ///< Load address minus link-time address; wraps.
+  table_view table;
+  std::uint32_t id = 0;     ///< The caller's own number for it.
+};
+
+/// A rule and whether there is a module for the address at all.
+struct found_rule {
+  const std::byte* rule = nullptr;     ///< Null: no call frame information.
+  const cfi::module* module = nullptr; ///< Null: no module.
+};
+
+/// The modules of a process, found by address. Reading is safe for any number of threads while nobody adds or removes;
+/// only add and remove allocate.
+template <class Arch>
+class address_space {
+ public:
+  address_space() = default;
+
+  /// Adds a module. Errors: errc::bad_value (it overlaps another, or is empty), errc::unsupported_type (its table is for
+  /// another machine), both at offset 0.
+  [[nodiscard]] trace_error add(const module& m) {
+    if (m.begin >= m.end) return {errc::bad_value, 0};
+    if (!m.table.empty() && (m.table.machine() != Arch::elf_machine || m.table.rule_bytes() != rule_size<Arch>)) {
+      return {errc::unsupported_type, 0};
+    }
+    const auto at = std::upper_bound(begins_.begin(), begins_.end(), m.begin) - begins_.begin();
+    const auto index = static_cast<std::size_t>(at);
+    if ((index > 0 && modules_[index - 1].end > m.begin) || (index < modules_.size() && modules_[index].begin < m.end)) {
+      return {errc::bad_value, 0};
+    }
+    modules_.insert(modules_.begin() + at, m);
+    begins_.insert(begins_.begin() + at, m.begin);
+    stamp_ = next_stamp();
+    return {};
+  }
+  /// Removes the module that begins at `begin`; false when there is none.
+  bool remove(std::uint64_t begin) {
+    const auto at = std::lower_bound(begins_.begin(), begins_.end(), begin);
+    if (at == begins_.end() || *at != begin) return false;
+    modules_.erase(modules_.begin() + (at - begins_.begin()));
+    begins_.erase(at);
+    stamp_ = next_stamp();
+    return true;
+  }
+
+  /// The module that covers a load address; null when none does. A binary search without branches.
+  [[nodiscard]] const module* find(std::uint64_t address) const noexcept {
+    std::size_t count = begins_.size();
+    if (count == 0) return nullptr;
+    const std::uint64_t* low = begins_.data();
+    while (count > 1) {
+      const std::size_t half = count / 2;
+      low = low[half] <= address ? low + half : low;
+      count -= half;
+    }
+    const module& m = modules_[static_cast<std::size_t>(low - begins_.data())];
+    return address >= m.begin && address < m.end ? &m : nullptr;
+  }
+  /// The rule for a load address.
+  [[nodiscard]] found_rule find_rule(std::uint64_t address) const noexcept {
+    const module* m = find(address);
+    if (m == nullptr) return {};
+    return {m->table.find(address - m->bias), m};
+  }
+
+  [[nodiscard]] const std::vector<module>& modules() const noexcept { return modules_; }
+  /// Changes whenever modules come or go, and differs between all address spaces of the program.
+  [[nodiscard]] std::uint64_t stamp() const noexcept { return stamp_; }
+
+ private:
+  [[nodiscard]] static std::uint64_t next_stamp() noexcept {
+    static std::atomic<std::uint64_t> last{0};
+    return ++last;
+  }
+  std::vector<std::uint64_t> begins_;
+  std::vector<module> modules_;
+  std::uint64_t stamp_ = 0;
+};
+
+/// A cache of rules by pc, for one thread. Entries know the address space and its state that they are from, so one cache
+/// may serve many of them. 32 bytes an entry on x86-64; 2 to the Bits entries.
+template <class Arch, unsigned Bits = 12>
+class rule_cache {
+ public:
+  struct entry {
+    std::uint64_t address = 0;
+    std::uint64_t stamp = 0;  // No address space with a module has stamp 0.
+    std::array<std::byte, rule_size<Arch>> rule{};
+  };
+  /// The place for an address. Shifts and not a multiplication: this is on the path from one frame to the next.
+  [[nodiscard]] entry& slot(std::uint64_t address) noexcept {
+    return entries_[(address ^ address >> Bits) & ((std::size_t{1} << Bits) - 1)];
+  }
+  void clear() noexcept { entries_ = {}; }
+
+ private:
+  std::array<entry, std::size_t{1} << Bits> entries_{};
+};
+
+/// Stands for no cache: every step looks its rule up in the table.
+struct no_cache {};
+
+}  // namespace backsight::cfi

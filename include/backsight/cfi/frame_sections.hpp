@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include <backsight/cfi/section.hpp>
+#include <backsight/core/bytes.hpp>
+#include <backsight/core/error.hpp>
+#include <backsight/elf/sections.hpp>
+
+namespace backsight::cfi {
+
+/// A section with call frame information and what there is to know of it. A view of the file.
+struct frame_section {
+  byte_view bytes;
+  section_info info;
+};
+
+namespace detail {
+
+[[nodiscard]] constexpr bool has_code_at_zero(const elf::image& file) noexcept {
+  constexpr std::uint16_t relocatable = 1;
+  if (file.type() == relocatable) return true;
+  for (const elf::segment s : file.segments()) {
+    if (s.type == elf::segment_load && s.address == 0 && (s.flags & elf::segment_executable) != 0) return true;
+  }
+  return false;
+}
+
+[[nodiscard]] constexpr section_info describe(const elf::image& file, section_kind kind, std::uint64_t address) noexcept {
+  section_info info;
+  info.kind = kind;
+  info.address_size = file.address_size();
+  info.code_at_zero = has_code_at_zero(file);
+  info.address = address;
+  if (const auto text = file.find_section(".text")) info.text_address = text->address;
+  if (const auto got = file.find_section(".got")) info.data_address = got->address;
+  return info;
+}
+
+}  // namespace detail
+
+/// The .eh_frame or .debug_frame section of a file. Errors: errc::missing_section at offset 0 (also when it has no
+/// bytes in the file), errc::compressed (inflate it, then use `describe_section` for the bytes), errc::truncated.
+[[nodiscard]] constexpr result<frame_section> find_frame_section(const elf::image& file, section_kind kind) noexcept {
+  const auto found = file.find_section(kind == section_kind::eh_frame ? ".eh_frame" : ".debug_frame");
+  if (!found || found->type == elf::section_no_bits) return {errc::missing_section, 0};
+  frame_section out{{}, detail::describe(file, kind, found->address)};
+  const auto bytes = file.section_bytes(*found);
+  if (!bytes) return {out, bytes.error()};
+  out.bytes = *bytes;
+  return out;
+}
+
+/// What to know of a section of `file` whose bytes the caller has (inflated, or found in memory) at `address`.
+[[nodiscard]] constexpr section_info describe_section(const elf::image& file, section_kind kind,
+                                                      std::uint64_t address) noexcept {
+  return detail::describe(file, kind, address);
+}
+
+/// The .eh_frame_hdr of a file, or of a mapped image, through its PT_GNU_EH_FRAME segment. Errors: missing_section.
+[[nodiscard]] constexpr result<frame_section> find_frame_header(const elf::image& file) noexcept {
+  for (const elf::segment s : file.segments()) {
+    if (s.type != elf::segment_eh_frame) continue;
+    const auto bytes = file.bytes_layout() == elf::image_layout::file ? file.slice(s.offset, s.file_size)
+                                                                      : file.bytes_at(s.address, s.memory_size);
+    if (bytes && !bytes->empty()) {
+      return frame_section{*bytes, detail::describe(file, section_kind::eh_frame, s.address)};
+    }
+  }
+  if (const auto found = file.find_section(".eh_frame_hdr"); found && found->type != elf::section_no_bits) {
+    const auto bytes = file.section_bytes(*found);
+    if (bytes) return frame_section{*bytes, detail::describe(file, section_kind::eh_frame, found->address)};
+  }
+  return {errc::missing_section, 0};
+}
+
+}  // namespace backsight::cfi

@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include <backsight/cfi/rule.hpp>
+#include <backsight/cfi/section.hpp>
+#include <backsight/core/bytes.hpp>
+#include <backsight/core/cursor.hpp>
+#include <backsight/core/error.hpp>
+#include <backsight/dwarf/constants.hpp>
+#include <backsight/dwarf/pointer_encoding.hpp>
+
+namespace backsight::cfi {
+
+/// What the interpreter works in: the present row, the CIE's rules and the remembered states. Owned by the caller and
+/// used for one FDE after the other; about 40 KB with the default capacities. Never allocates.
+/// Rules bounds the rules of all remembered states together, Depth their number; more is errc::capacity.
+template <std::size_t Rules = 1024, std::size_t Depth = 128>
+class context {
+ public:
+  /// The CIE that the context holds the initial rules of.
+  [[nodiscard]] constexpr const cie& current_cie() const noexcept { return cie_; }
+
+ private:
+  template <class Arch, order O, class Context>
+  friend class row_machine;
+
+  struct remembered {
+    cfa_rule cfa;
+    std::uint32_t first = 0;
+    std::uint32_t count = 0;
+    std::uint8_t return_address_signed = 0;
+  };
+
+  row row_;
+  rule_list initial_rules_;
+  cfa_rule initial_cfa_;
+  cie cie_;
+  const std::byte* cie_section_ = nullptr;
+  std::uint8_t initial_signed_ = 0;
+  std::array<register_rule, Rules> pool_{};
+  std::array<remembered, Depth> states_{};
+  std::size_t pool_used_ = 0;
+  std::size_t depth_ = 0;
+};
+
+/// Runs the instructions of one FDE after the other and stops at every row: load_cie, begin, then next() until it is
+/// false, then error(). Rows come as the section has them, empty and repeated ones included. A template over the
+/// architecture, which decides the address width and what vendor instructions mean, and the byte order.
+template <class Arch, order O, class Context = context<>>
+class row_machine {
+ public:
+  constexpr row_machine(const section<O>& from, Context& memory) noexcept : section_(from), context_(memory) {}
+
+  /// Reads a CIE and runs its instructions; keeps the last one. Errors: those of section::cie_at and of next().
+  [[nodiscard]] constexpr trace_error load_cie(std::uint64_t offset) noexcept {
+    if (context_.cie_section_ == section_.bytes().data() && context_.cie_.offset == offset) return {};
+    const auto found = section_.cie_at(offset);
+    if (!found) return found.error();
+    return load_cie(*found);
+  }
+  [[nodiscard]] constexpr trace_error load_cie(const cie& c) noexcept {
+    context_.cie_section_ = nullptr;
+    context_.cie_ = c;
+    context_.initial_rules_.clear();
+    context_.initial_cfa_ = {};
+    context_.initial_signed_ = 0;
+    start(0, 0, c.instructions, c.end);
+    while (next()) {
+    }
+    if (error_) return error_;
+    context_.initial_rules_ = context_.row_.rules;
+    context_.initial_cfa_ = context_.row_.cfa;
+    if (context_.initial_cfa_.kind != cfa_kind::register_offset) context_.initial_cfa_.offset = 0;
+    context_.initial_signed_ = context_.row_.return_address_signed;
+    context_.cie_section_ = section_.bytes().data();
+    return {};
+  }
+
+  /// Begins an FDE of the CIE loaded last.
+  constexpr void begin(const fde& f) noexcept { start(f.begin, f.end, f.instructions, f.instructions_end); }
+
+  /// Goes to the next row; false at the end and after an error. The last row reaches to the end of the FDE.
+  [[nodiscard]] constexpr bool next() noexcept {
+    if (finished_) return false;
+    row& now = context_.row_;
+    now.begin = next_begin_;
+    while (!from_.at_end()) {
+      const auto code = from_.template read<std::uint8_t>();
+      const unsigned low = code & 0x3fU;
+      switch (code >> 6) {
+        case 1: advance(low); return !failed();
+        case 2: {
+          const std::uint64_t factored = from_.uleb128();
+          set(low, rule_kind::at_cfa_offset, scaled(factored));
+          break;
+        }
+        case 3: restore_initial(low); break;
+        default:
+          if (execute(static_cast<dwarf::call_frame>(code))) return !failed();
+      }
+      if (error_) break;
+    }
+    if (from_.failed() && !error_) error_ = from_.error();
+    finished_ = true;
+    if (error_) return false;
+    now.end = fde_end_;
+    return true;
+  }
+
+  /// The row that next() went to; valid until the next call.
+  [[nodiscard]] constexpr const row& current() const noexcept { return context_.row_; }
+  [[nodiscard]] constexpr const cie& current_cie() const noexcept { return context_.cie_; }
+  /// What ended the FDE before its end, at its offset in the section: errc::unknown_record (instruction), bad_transition
+  /// (restore_state without remember_state, def_cfa_offset without a register), capacity, those of the cursor.
+  [[nodiscard]] constexpr const trace_error& error() const noexcept { return error_; }
+
+ private:
+  constexpr void start(std::uint64_t begin, std::uint64_t end, std::uint64_t first, std::uint64_t last) noexcept {
+    row& now = context_.row_;
+    now.rules = context_.initial_rules_;
+    now.cfa = context_.initial_cfa_;
+    now.return_address_signed = context_.initial_signed_;
+    context_.pool_used_ = 0;
+    context_.depth_ = 0;
+    next_begin_ = begin;
+    fde_end_ = end;
+    error_ = {};
+    finished_ = false;
+    from_ = cursor<O>(section_.bytes().first(static_cast<std::size_t>(last)));
+    from_.seek(first);
+  }
+
+  [[nodiscard]] constexpr bool failed() noexcept {
+    if (from_.failed() && !error_) error_ = from_.error();
+    if (error_) finished_ = true;
+    return static_cast<bool>(error_);
+  }
+  constexpr void fail(errc code) noexcept {
+    if (!error_) error_ = {code, from_.position()};
+  }
+
+  [[nodiscard]] constexpr std::int64_t scaled(std::uint64_t factored) const noexcept {
+    return static_cast<std::int64_t>(factored * static_cast<std::uint64_t>(context_.cie_.data_alignment));
+  }
+
+  /// Ends the present row at a new location.
+  constexpr void advance(std::uint64_t delta) noexcept {
+    move_to(context_.row_.begin + delta * context_.cie_.code_alignment);
+  }
+  constexpr void move_to(std::uint64_t location) noexcept {
+    next_begin_ = dwarf::wrap(location, context_.cie_.address_size);
+    context_.row_.end = next_begin_;
+  }
+
+  constexpr void set(std::uint64_t reg, rule_kind kind, std::int64_t value, std::uint32_t size = 0) noexcept {
+    if (from_.failed()) return;
+    if (reg > 0xffffffffU) return fail(errc::bad_value);
+    if (!context_.row_.rules.set({static_cast<std::uint32_t>(reg), kind, size, value})) fail(errc::capacity);
+  }
+  constexpr void restore_initial(std::uint64_t reg) noexcept {
+    // The rule of the CIE comes back; where it has none, the register is unspecified again.
+    if (const register_rule* rule = context_.initial_rules_.find(reg)) context_.row_.rules.set(*rule);
+    else context_.row_.rules.erase(reg);
+  }
+  constexpr void define_cfa(std::uint64_t reg, std::int64_t offset) noexcept {
+    if (from_.failed()) return;
+    if (reg > 0xffffffffU) return fail(errc::bad_value);
+    context_.row_.cfa = {cfa_kind::register_offset, static_cast<std::uint32_t>(reg), offset, {}};
+  }
+  constexpr void define_cfa_offset(std::int64_t offset) noexcept {
+    if (from_.failed()) return;
+    if (context_.row_.cfa.kind != cfa_kind::register_offset) return fail(errc::bad_transition);
+    context_.row_.cfa.offset = offset;
+  }
+  [[nodiscard]] constexpr expression_ref block() noexcept {
+    const std::uint64_t size = from_.uleb128();
+    const std::uint64_t offset = from_.position();
+    from_.skip(size);
+    if (from_.failed()) return {};
+    if (size > 0xffffffffU) {
+      fail(errc::bad_size);
+      return {};
+    }
+    return {offset, static_cast<std::uint32_t>(size)};
+  }
+  constexpr void set_expression(rule_kind kind) noexcept {
+    const std::uint64_t reg = from_.uleb128();
+    const expression_ref at = block();
+    set(reg, kind, static_cast<std::int64_t>(at.offset), at.size);
+  }
+  constexpr void remember() noexcept {
+    const row& now = context_.row_;
+    if (context_.depth_ == context_.states_.size() ||
+        now.rules.size() > context_.pool_.size() - context_.pool_used_) {
+      return fail(errc::capacity);
+    }
+    auto& state = context_.states_[context_.depth_++];
+    state.cfa = now.cfa;
+    state.return_address_signed = now.return_address_signed;
+    state.first = static_cast<std::uint32_t>(context_.pool_used_);
+    state.count = static_cast<std::uint32_t>(now.rules.size());
+    for (const register_rule& rule : now.rules) context_.pool_[context_.pool_used_++] = rule;
+  }
+  constexpr void restore_remembered() noexcept {
+    // All rules come back and the CFA with them, the location stays (libgcc, libunwind, binutils).
+    if (context_.depth_ == 0) return fail(errc::bad_transition);
+    const auto& state = context_.states_[--context_.depth_];
+    context_.row_.cfa = state.cfa;
+    context_.row_.return_address_signed = state.return_address_signed;
+    context_.row_.rules.assign(context_.pool_.data() + state.first, state.count);
+    context_.pool_used_ = state.first;
+  }
+
+  /// Executes an instruction that has no operand in its opcode. True when it ends the row.
+  [[nodiscard]] constexpr bool execute(dwarf::call_frame code) noexcept {
+    using enum dwarf::call_frame;
+    switch (code) {
+      case nop: return false;
+      case set_loc: {
+        const auto bases = section_.bases();
+        const auto to = dwarf::read_pointer(from_, context_.cie_.pointer_encoding, context_.cie_.address_size, bases);
+        move_to(to.address);
+        return true;
+      }
+      case advance_loc1: advance(from_.template read<std::uint8_t>()); return true;
+      case advance_loc2: advance(from_.template read<std::uint16_t>()); return true;
+      case advance_loc4: advance(from_.template read<std::uint32_t>()); return true;
+      case mips_advance_loc8: advance(from_.template read<std::uint64_t>()); return true;
+      case offset_extended: {
+        const std::uint64_t reg = from_.uleb128();
+        const std::uint64_t factored = from_.uleb128();
+        set(reg, rule_kind::at_cfa_offset, scaled(factored));
+        return false;
+      }
+      case offset_extended_sf: {
+        const std::uint64_t reg = from_.uleb128();
+        const std::int64_t factored = from_.sleb128();
+        set(reg, rule_kind::at_cfa_offset, scaled(static_cast<std::uint64_t>(factored)));
+        return false;
+      }
+      case gnu_negative_offset_extended: {
+        const std::uint64_t reg = from_.uleb128();
+        const std::uint64_t factored = from_.uleb128();
+        set(reg, rule_kind::at_cfa_offset, scaled(0 - factored));
+        return false;
+      }
+      case restore_extended: {
+        const std::uint64_t reg = from_.uleb128();
+        if (!from_.failed()) restore_initial(reg);
+        return false;
+      }
+      case undefined: set(from_.uleb128(), rule_kind::undefined, 0); return false;
+      case same_value: set(from_.uleb128(), rule_kind::same_value, 0); return false;
+      case register_: {
+        const std::uint64_t reg = from_.uleb128();
+        const std::uint64_t other = from_.uleb128();
+        set(reg, rule_kind::in_register, static_cast<std::int64_t>(other));
+        return false;
+      }
+      case remember_state: remember(); return false;
+      case restore_state: restore_remembered(); return false;
+      case def_cfa: {
+        const std::uint64_t reg = from_.uleb128();
+        const std::uint64_t offset = from_.uleb128();
+        define_cfa(reg, static_cast<std::int64_t>(offset));
+        return false;
+      }
+      case def_cfa_sf: {
+        const std::uint64_t reg = from_.uleb128();
+        const std::int64_t factored = from_.sleb128();
+        define_cfa(reg, scaled(static_cast<std::uint64_t>(factored)));
+        return false;
+      }
+      // After an expression DWARF 5 calls this invalid; libgcrypt has it, and means the last numeric offset.
+      case def_cfa_register: define_cfa(from_.uleb128(), context_.row_.cfa.offset); return false;
+      case def_cfa_offset: define_cfa_offset(static_cast<std::int64_t>(from_.uleb128())); return false;
+      case def_cfa_offset_sf: define_cfa_offset(scaled(static_cast<std::uint64_t>(from_.sleb128()))); return false;
+      case def_cfa_expression: {
+        const expression_ref at = block();
+        context_.row_.cfa.kind = cfa_kind::expression;
+        context_.row_.cfa.expression = at;
+        return false;
+      }
+      case dwarf::call_frame::expression: set_expression(rule_kind::at_expression); return false;
+      case val_expression: set_expression(rule_kind::is_expression); return false;
+      case val_offset: {
+        const std::uint64_t reg = from_.uleb128();
+        const std::uint64_t factored = from_.uleb128();
+        set(reg, rule_kind::is_cfa_offset, scaled(factored));
+        return false;
+      }
+      case val_offset_sf: {
+        const std::uint64_t reg = from_.uleb128();
+        const std::int64_t factored = from_.sleb128();
+        set(reg, rule_kind::is_cfa_offset, scaled(static_cast<std::uint64_t>(factored)));
+        return false;
+      }
+      case gnu_args_size: (void)from_.uleb128(); return false;
+      case gnu_window_save:
+        if constexpr (Arch::signs_return_addresses) context_.row_.return_address_signed ^= 1U;
+        return false;
+      case aarch64_negate_ra_state_with_pc:
+        if constexpr (Arch::signs_return_addresses) context_.row_.return_address_signed ^= 3U;
+        return false;
+      case llvm_def_aspace_cfa: {
+        const std::uint64_t reg = from_.uleb128();
+        const std::uint64_t offset = from_.uleb128();
+        (void)from_.uleb128();
+        define_cfa(reg, static_cast<std::int64_t>(offset));
+        return false;
+      }
+      case llvm_def_aspace_cfa_sf: {
+        const std::uint64_t reg = from_.uleb128();
+        const std::int64_t factored = from_.sleb128();
+        (void)from_.uleb128();
+        define_cfa(reg, scaled(static_cast<std::uint64_t>(factored)));
+        return false;
+      }
+      default: fail(errc::unknown_record); return false;
+    }
+  }
+
+  section<O> section_;
+  Context& context_;
+  cursor<O> from_;
+  std::uint64_t next_begin_ = 0;
+  std::uint64_t fde_end_ = 0;
+  trace_error error_;
+  bool finished_ = true;
+};
+
+/// Runs one FDE and calls `sink(row)` for each of its rows in order. The row is valid during the call. Errors as for
+/// row_machine::error(); rows seen before an error belong to a refused FDE.
+template <class Arch, order O, class Context, class Sink>
+constexpr trace_error interpret(const section<O>& from, const fde& f, Context& memory, Sink&& sink) {
+  row_machine<Arch, O, Context> machine(from, memory);
+  if (const trace_error error = machine.load_cie(f.cie_offset)) return error;
+  machine.begin(f);
+  while (machine.next()) sink(machine.current());
+  return machine.error();
+}
+
+}  // namespace backsight::cfi

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <optional>
+#include <vector>
+
+#include <backsight/cfi/frame.hpp>
+#include <backsight/cfi/header_table.hpp>
+#include <backsight/cfi/interpreter.hpp>
+#include <backsight/cfi/section.hpp>
+#include <backsight/core/error.hpp>
+
+namespace backsight::cfi {
+
+/// Finds FDEs by address: through a .eh_frame_hdr, or through a list that build() makes.
+template <order O>
+class fde_index {
+ public:
+  fde_index() = default;
+  /// Uses a header's table, which the caller has checked or trusts. Allocates nothing.
+  fde_index(const section<O>& in, const header_table<O>& table) noexcept : section_(in), table_(table) {}
+
+  /// Makes the list by a scan of the section: 16 bytes for each FDE. FDEs in error, of no length, and discarded ones are
+  /// left out.
+  [[nodiscard]] static fde_index build(const section<O>& in) {
+    fde_index made;
+    made.section_ = in;
+    for (const entry& e : in.entries()) {
+      if (e.is_cie || e.error != errc::ok) continue;
+      const auto c = in.cie_at(e.cie_offset);
+      if (!c) continue;
+      const auto f = in.parse_fde(e, *c);
+      if (!f || f->begin >= f->end || (f->begin == 0 && !in.info().code_at_zero)) continue;
+      made.list_.push_back({f->begin, e.offset});
+    }
+    std::stable_sort(made.list_.begin(), made.list_.end(), [](const item& a, const item& b) { return a.begin < b.begin; });
+    // Of FDEs with the same start the first in the section counts.
+    made.list_.erase(std::unique(made.list_.begin(), made.list_.end(),
+                                 [](const item& a, const item& b) { return a.begin == b.begin; }),
+                     made.list_.end());
+    return made;
+  }
+
+  [[nodiscard]] const section<O>& in() const noexcept { return section_; }
+
+  /// The section offset of the FDE with the greatest start at or below `address`; absent when there is none. The FDE may
+  /// end before the address. A binary search; allocates nothing.
+  [[nodiscard]] std::optional<std::uint64_t> find(std::uint64_t address) const noexcept {
+    const bool listed = table_.size() == 0;
+    std::size_t low = 0, count = listed ? list_.size() : table_.size();
+    const auto start = [&](std::size_t i) { return listed ? list_[i].begin : table_.location(i); };
+    if (count == 0 || start(0) > address) return std::nullopt;
+    while (count > 1) {
+      const std::size_t half = count / 2;
+      low = start(low + half) <= address ? low + half : low;
+      count -= half;
+    }
+    // Several with one start: the first of them, as linkers sort them by their place.
+    while (low > 0 && start(low - 1) == start(low)) --low;
+    return listed ? list_[low].offset : table_.fde_address(low) - section_.info().address;
+  }
+
+ private:
+  struct item {
+    std::uint64_t begin = 0;
+    std::uint64_t offset = 0;
+  };
+  section<O> section_;
+  header_table<O> table_;
+  std::vector<item> list_;
+};
+
+/// Unwinds straight from a section: finds the FDE, interprets it up to the row, applies the row. No table, no cache; for
+/// one thread, because the interpreter works in `memory`, which must outlive it. Addresses are those of the section.
+template <class Arch, order O, class Context = context<>>
+class section_unwinder {
+ public:
+  section_unwinder(const fde_index<O>& index, Context& memory) noexcept
+      : index_(&index), machine_(index.in(), memory) {}
+
+  /// The row for an address, and its CIE through cie(). Errors: errc::not_found, those of the section and interpreter.
+  [[nodiscard]] result<const row*> find_row(std::uint64_t address) noexcept {
+    const auto offset = index_->find(address);
+    const section<O>& in = index_->in();
+    if (!offset || *offset > in.bytes().size() || in.bytes().size() - *offset < 4) return {errc::not_found, 0};
+    const auto e = in.entry_at(*offset);
+    if (!e) return e.error();
+    if (e->is_cie || e->error != errc::ok) return {errc::out_of_range, *offset};
+    if (const trace_error error = machine_.load_cie(e->cie_offset)) return error;
+    const auto f = in.parse_fde(*e, machine_.current_cie());
+    if (!f) return f.error();
+    if (!f->covers(address)) return {errc::not_found, *offset};
+    machine_.begin(*f);
+    while (machine_.next()) {
+      const row& r = machine_.current();
+      if (r.begin <= address && address < r.end) return &r;
+    }
+    if (machine_.error()) return machine_.error();
+    return {errc::not_found, *offset};
+  }
+  [[nodiscard]] const cfi::cie& cie() const noexcept { return machine_.current_cie(); }
+
+  /// Turns a frame into its caller's. `bias` is the load address minus the section's address of the same byte.
+  template <memory_reader Memory>
+  [[nodiscard]] stop step(frame<Arch>& f, std::uint64_t bias, Memory&& memory) noexcept {
+    const auto found = find_row(f.lookup_address() - bias);
+    if (!found) return found.error().code == errc::not_found ? stop::no_information : stop::bad_rule;
+    return apply<Arch, O>(f, **found, cie().return_address_register, cie().signal_frame, index_->in().bytes(), memory);
+  }
+
+ private:
+  const fde_index<O>* index_;
+  row_machine<Arch, O, Context> machine_;
+};
+
+}  // namespace backsight::cfi

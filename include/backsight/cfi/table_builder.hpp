@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include <backsight/cfi/header_table.hpp>
+#include <backsight/cfi/interpreter.hpp>
+#include <backsight/cfi/section.hpp>
+#include <backsight/cfi/table.hpp>
+#include <backsight/cfi/table_encoder.hpp>
+#include <backsight/core/bytes.hpp>
+#include <backsight/core/error.hpp>
+
+namespace backsight::cfi {
+
+/// A table and the bytes that it lies in. Immutable once built; movable; write bytes() to a file to save it.
+class table {
+ public:
+  table() = default;
+  explicit table(std::vector<std::byte> bytes) : bytes_(std::move(bytes)) {
+    if (const auto opened = table_view::open(bytes_)) view_ = *opened;
+  }
+  table(table&& other) noexcept : bytes_(std::move(other.bytes_)), view_(std::exchange(other.view_, {})) {}
+  table& operator=(table&& other) noexcept {
+    bytes_ = std::move(other.bytes_);
+    view_ = std::exchange(other.view_, {});
+    return *this;
+  }
+  table(const table&) = delete;
+  table& operator=(const table&) = delete;
+
+  /// Valid as long as this object.
+  [[nodiscard]] const table_view& view() const noexcept { return view_; }
+  [[nodiscard]] byte_view bytes() const noexcept { return bytes_; }
+
+ private:
+  std::vector<std::byte> bytes_;
+  table_view view_;
+};
+
+/// What a table is to hold, and the build-id to store in it.
+struct table_options {
+  table_profile profile = table_profile::callee_saved;
+  byte_view build_id;
+};
+
+namespace detail {
+
+/// An FDE of one of the sections of a table, as small as sorting wants it.
+struct table_entry {
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+  std::uint64_t offset = 0;
+  std::uint32_t section = 0;
+};
+
+/// The CIE of the last FDE, since most FDEs in a row have the same.
+template <order O>
+class entry_reader {
+ public:
+  entry_reader(const section<O>& from, std::uint32_t number, std::vector<table_entry>& out) noexcept
+      : section_(from), number_(number), out_(out) {}
+
+  /// Takes an FDE when it covers something.
+  [[nodiscard]] trace_error take(const entry& e) {
+    if (e.error != errc::ok) return {e.error, e.offset};
+    if (e.cie_offset != cie_offset_) {
+      cie_ = section_.cie_at(e.cie_offset);
+      cie_offset_ = e.cie_offset;
+    }
+    if (!cie_) return cie_.error();
+    const auto f = section_.parse_fde(e, *cie_);
+    if (!f) return f.error();
+    // Section garbage collection leaves discarded functions at address 0.
+    if (f->begin >= f->end || (f->begin == 0 && !section_.info().code_at_zero)) return {};
+    out_.push_back({f->begin, f->end, f->offset, number_});
+    return {};
+  }
+
+ private:
+  section<O> section_;
+  std::uint32_t number_;
+  std::vector<table_entry>& out_;
+  result<cie> cie_{errc::not_found, 0};
+  std::uint64_t cie_offset_ = ~std::uint64_t{0};
+};
+
+/// The FDEs of a section by a walk over its entries.
+template <order O, class Report>
+void collect_entries(const section<O>& from, std::uint32_t number, std::vector<table_entry>& out, Report& report) {
+  entry_reader<O> reader(from, number, out);
+  auto at = from.entries().begin();
+  for (; at != std::default_sentinel; ++at) {
+    if (at->is_cie) continue;
+    if (const trace_error error = reader.take(*at)) report(error, number);
+  }
+  if (at.error()) report(at.error(), number);
+}
+
+}  // namespace detail
+
+namespace detail {
+
+template <class Arch, order O, class Report>
+[[nodiscard]] result<table> build_from_entries(std::span<const section<O>> sections, std::vector<table_entry> entries,
+                                               const table_options& options, Report& report) {
+  const auto before = [](const table_entry& a, const table_entry& b) {
+    if (a.begin != b.begin) return a.begin < b.begin;
+    if (a.section != b.section) return a.section < b.section;
+    return a.offset < b.offset;
+  };
+  if (!std::is_sorted(entries.begin(), entries.end(), before)) std::sort(entries.begin(), entries.end(), before);
+
+  table_encoder<Arch> encoder(options.profile);
+  std::vector<context<>> memory(1);
+  std::uint64_t covered = 0, first_section_covered = 0;
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    const table_entry& e = entries[i];
+    if (i > 0 && entries[i - 1].begin == e.begin) continue;
+    // Where the first section has an answer, the others have none.
+    if (e.section != 0 && e.begin < first_section_covered) continue;
+    const auto hides = [&](const table_entry& next) {
+      return next.begin != e.begin && (next.section <= e.section || next.begin >= e.end);
+    };
+    std::size_t next = i + 1;
+    while (next < entries.size() && !hides(entries[next])) ++next;
+    const std::uint64_t end = next < entries.size() ? std::min(e.end, entries[next].begin) : e.end;
+    const section<O>& from = sections[e.section];
+    row_machine<Arch, O> machine(from, memory[0]);
+    const auto at = from.entry_at(e.offset);
+    const std::size_t kept = encoder.size();
+    trace_error error = machine.load_cie(at->cie_offset);
+    if (!error) {
+      machine.begin(*from.parse_fde(*at, machine.current_cie()));
+      if (covered < e.begin) encoder.add(covered, encoder.no_rule);
+      while (machine.next()) {
+        const row& r = machine.current();
+        if (r.end <= r.begin || r.begin < e.begin || r.begin >= end) continue;
+        encoder.add(r.begin, encoder.rule_number(r, machine.current_cie(), from.bytes()));
+      }
+      error = machine.error();
+    }
+    if (error) {
+      encoder.truncate(kept);
+      report(error, e.section);
+      continue;
+    }
+    covered = end;
+    if (e.section == 0) first_section_covered = std::max(first_section_covered, e.end);
+  }
+  encoder.add(covered, encoder.no_rule);
+  auto bytes = encoder.encode(options.build_id);
+  if (!bytes) return bytes.error();
+  return table(std::move(*bytes));
+}
+
+}  // namespace detail
+
+/// Builds a table from one or two sections; where both have an answer, the first counts. Where FDEs overlap, the one
+/// with the nearest start counts, and of those with the same start the first in its section. An FDE in error is left
+/// out and reported: `report(trace_error, section_number)`. Time is about that of interpreting the sections once;
+/// memory is 12 bytes for each row besides the table. Errors: errc::capacity (more than 65,535 distinct rules, or 256
+/// rows in 256 granules of code).
+template <class Arch, order O, class Report>
+[[nodiscard]] result<table> build_table(std::span<const section<O>> sections, const table_options& options,
+                                        Report&& report) {
+  std::vector<detail::table_entry> entries;
+  for (std::size_t i = 0; i < sections.size(); ++i) {
+    detail::collect_entries(sections[i], static_cast<std::uint32_t>(i), entries, report);
+  }
+  return detail::build_from_entries<Arch>(sections, std::move(entries), options, report);
+}
+
+/// As above, for one section and without a report of what is left out.
+template <class Arch, order O>
+[[nodiscard]] result<table> build_table(const section<O>& from, const table_options& options = {}) {
+  return build_table<Arch>(std::span<const section<O>>(&from, 1), options, [](const trace_error&, std::uint32_t) {});
+}
+
+/// As above, for the FDEs that a .eh_frame_hdr lists: for an image in memory, where the end of .eh_frame is not known.
+/// Pairs that lead to no FDE are left out.
+template <class Arch, order O>
+[[nodiscard]] result<table> build_table(const section<O>& from, const header_table<O>& listed,
+                                        const table_options& options = {}) {
+  std::vector<detail::table_entry> entries;
+  detail::entry_reader<O> reader(from, 0, entries);
+  for (std::size_t i = 0; i < listed.size(); ++i) {
+    const std::uint64_t offset = listed.fde_address(i) - from.info().address;
+    if (offset > from.bytes().size() || from.bytes().size() - offset < 4) continue;
+    const auto e = from.entry_at(offset);
+    if (e && !e->is_cie && !e->is_terminator()) (void)reader.take(*e);
+  }
+  const auto ignore = [](const trace_error&, std::uint32_t) {};
+  return detail::build_from_entries<Arch>(std::span<const section<O>>(&from, 1), std::move(entries), options, ignore);
+}
+
+}  // namespace backsight::cfi

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include <backsight/core/error.hpp>
+#include <backsight/core/record_span.hpp>
+#include <backsight/memtrace/schema.hpp>
+
+namespace backsight::memtrace {
+
+/// The final format, for record_range: kinds by type. Every record has the same size, so that nothing is lost behind one
+/// that cannot be understood: salvage goes on with the next record.
+template <class Address>
+struct basic_final_format {
+  using records = record_list<basic_instruction<Address>, basic_memory_reference<Address>, basic_marker<Address>,
+                              basic_fetch<Address>, basic_encoding<Address>, basic_prefetch<Address>, basic_flush<Address>,
+                              basic_bundle<Address>, basic_thread<Address>, basic_process<Address>,
+                              basic_thread_exit<Address>, basic_header<Address>, basic_footer<Address>>;
+  using context = no_context;
+  static constexpr order byte_order = order::little;
+  static constexpr std::size_t head_bytes = 2;
+  static constexpr std::size_t entry_size = size_of<basic_entry<Address>>;
+  static constexpr common_record<basic_instruction<Address>, std::uint16_t> common{
+      .mask = 0xffff, .value = static_cast<std::uint16_t>(trace_type::instr)};
+
+  /// The kind of each type.
+  static constexpr auto kinds = [] {
+    std::array<std::uint8_t, trace_type_count> table{};
+    for (std::uint16_t i = 0; i < trace_type_count; ++i) {
+      const auto type = static_cast<trace_type>(i);
+      std::size_t kind = records::template index_of<basic_instruction<Address>>;
+      if (is_prefetch(type)) kind = records::template index_of<basic_prefetch<Address>>;
+      else if (is_flush(type)) kind = records::template index_of<basic_flush<Address>>;
+      else if (type == trace_type::read || type == trace_type::write) kind = records::template index_of<basic_memory_reference<Address>>;
+      else if (type == trace_type::marker) kind = records::template index_of<basic_marker<Address>>;
+      else if (type == trace_type::instr_no_fetch || type == trace_type::instr_maybe_fetch) kind = records::template index_of<basic_fetch<Address>>;
+      else if (type == trace_type::encoding) kind = records::template index_of<basic_encoding<Address>>;
+      else if (type == trace_type::instr_bundle) kind = records::template index_of<basic_bundle<Address>>;
+      else if (type == trace_type::thread) kind = records::template index_of<basic_thread<Address>>;
+      else if (type == trace_type::pid) kind = records::template index_of<basic_process<Address>>;
+      else if (type == trace_type::thread_exit) kind = records::template index_of<basic_thread_exit<Address>>;
+      else if (type == trace_type::header) kind = records::template index_of<basic_header<Address>>;
+      else if (type == trace_type::footer) kind = records::template index_of<basic_footer<Address>>;
+      table[i] = static_cast<std::uint8_t>(kind);
+    }
+    return table;
+  }();
+
+  static constexpr kind_result kind_of(const std::byte* at, const context&) noexcept {
+    const auto type = load<std::uint16_t, byte_order>(at);
+    if (type >= trace_type_count) return errc::unknown_record;
+    return std::size_t{kinds[type]};
+  }
+  static constexpr errc check(record<basic_encoding<Address>, byte_order> item, const context&) noexcept {
+    return item[basic_encoding<Address>::size] > sizeof(Address) ? errc::bad_size : errc::ok;
+  }
+  static constexpr errc check(record<basic_bundle<Address>, byte_order> item, const context&) noexcept {
+    return item[basic_bundle<Address>::count] > sizeof(Address) ? errc::bad_size : errc::ok;
+  }
+  static constexpr std::size_t resync(byte_view all, std::size_t from, context&) noexcept {
+    const std::size_t next = (from + entry_size - 1) / entry_size * entry_size;
+    return next < all.size() ? next : all.size();
+  }
+};
+
+/// The typed records of a final trace: record_range<final_format>(bytes).
+using final_format = basic_final_format<std::uint64_t>;
+using final_format32 = basic_final_format<std::uint32_t>;
+using final_range = record_range<final_format>;
+using final_range32 = record_range<final_format32>;
+static_assert(record_format<final_format> && record_format<final_format32>);
+
+/// The records as uniform entries, random access: the fastest way over a trace.
+using entry_span = record_span<entry_record, order::little>;
+using entry_view = record<entry_record, order::little>;
+
+/// What the records at the start of a final file say. Members that the file does not state are zero.
+struct final_header {
+  std::uint64_t version = 0;
+  std::uint64_t file_type = 0;
+  std::uint64_t tid = 0;
+  std::uint64_t pid = 0;
+  std::uint64_t cache_line_size = 0;
+  std::uint64_t chunk_instr_count = 0;
+  std::uint64_t page_size = 0;
+  std::uint64_t first_time = 0;   ///< The first TIMESTAMP, microseconds since 1601.
+  std::size_t size = 0;           ///< Bytes of the header: up to the first TIMESTAMP or other record that is no part of it.
+  std::uint8_t address_size = 8;  ///< 8: records of 12 bytes; 4: records of 8 bytes.
+  bool has_file_type = false;     ///< The file has a FILETYPE marker.
+
+  [[nodiscard]] constexpr std::size_t entry_size() const noexcept { return std::size_t{4} + address_size; }
+};
+
+/// The beginning of `bytes` looks like a compressed file (gzip, zlib, LZ4 frame, snappy framing, zip).
+[[nodiscard]] constexpr bool looks_compressed(byte_view bytes) noexcept {
+  if (bytes.size() < 4) return false;
+  const auto first = load<std::uint32_t, order::little>(bytes.data());
+  const auto pair = first & 0xffffU;
+  return pair == 0x8b1f || first == 0x184d2204 || first == 0x04034b50 || first == 0x06054b50 || first == 0x000006ff ||
+         pair == 0x0178 || pair == 0x5e78 || pair == 0x9c78 || pair == 0xda78;
+}
+
+namespace detail {
+
+template <class Address>
+[[nodiscard]] constexpr result<final_header> read_final_header_as(byte_view bytes) noexcept {
+  using any = basic_entry<Address>;
+  final_header head;
+  head.address_size = sizeof(Address);
+  const record_span<any, order::little> all(bytes);
+  head.version = all[0][any::addr];
+  if (head.version == 0 || head.version > newest_final_version) return {head, {errc::unsupported_version, 4}};
+  std::size_t i = 1;
+  for (; i < all.size(); ++i) {
+    const auto item = all[i];
+    const std::uint64_t offset = i * size_of<any>, value = item[any::addr];
+    const trace_type type = item[any::type];
+    if (type == trace_type::thread && head.tid == 0) head.tid = value;
+    else if (type == trace_type::pid && head.pid == 0) head.pid = value;
+    else if (type != trace_type::marker) break;
+    else {
+      const auto kind = static_cast<marker_type>(item[any::size]);
+      if (kind == marker_type::version) {
+        if (value != head.version) return {head, {errc::bad_value, offset}};
+      } else if (kind == marker_type::filetype) {
+        head.has_file_type = true;
+        head.file_type = value;
+        if ((value & ~file_type::known) != 0) return {head, {errc::unsupported_type, offset}};
+        const bool narrow = (value & (file_type::arm32 | file_type::x86_32)) != 0;
+        const bool wide = (value & (file_type::aarch64 | file_type::x86_64)) != 0;
+        if ((narrow && sizeof(Address) != 4) || (wide && sizeof(Address) != 8) || (narrow && wide)) {
+          return {head, {errc::unsupported_type, offset}};
+        }
+      } else if (kind == marker_type::cache_line_size) head.cache_line_size = value;
+      else if (kind == marker_type::chunk_instr_count) head.chunk_instr_count = value;
+      else if (kind == marker_type::page_size) head.page_size = value;
+      else if (kind != marker_type::vector_length) break;
+    }
+  }
+  head.size = i * size_of<any>;
+  for (; i < all.size() && all[i][any::type] == trace_type::marker; ++i) {
+    if (static_cast<marker_type>(all[i][any::size]) != marker_type::timestamp) continue;
+    head.first_time = all[i][any::addr];
+    break;
+  }
+  return head;
+}
+
+}  // namespace detail
+
+/// Reads the start of a final trace, version 1 to 7. Errors: errc::compressed for a compressed file, errc::bad_magic for
+/// anything else that does not begin with a HEADER, errc::unsupported_version, errc::unsupported_type for file-type bits
+/// that this library does not know or that contradict the record size, errc::truncated.
+[[nodiscard]] constexpr result<final_header> read_final_header(byte_view bytes) noexcept {
+  if (looks_compressed(bytes)) return {errc::compressed, 0};
+  if (bytes.size() < 8) return {bytes.empty() ? errc::truncated : errc::bad_magic, 0};
+  if (load<std::uint32_t, order::little>(bytes.data()) != static_cast<std::uint32_t>(trace_type::header)) return {errc::bad_magic, 0};
+  // The version fits 32 bits: behind it a wide record has zeros, a narrow one the type of the next record.
+  const bool narrow = bytes.size() >= 12 && load<std::uint32_t, order::little>(bytes.data() + 8) != 0;
+  if (narrow) {
+    const auto next = load<std::uint16_t, order::little>(bytes.data() + 8);
+    const bool plausible = next == static_cast<std::uint16_t>(trace_type::marker) || next == static_cast<std::uint16_t>(trace_type::thread);
+    if (!plausible) return {errc::unsupported_version, 4};
+    return detail::read_final_header_as<std::uint32_t>(bytes);
+  }
+  if (bytes.size() < 12) return {errc::truncated, bytes.size()};
+  return detail::read_final_header_as<std::uint64_t>(bytes);
+}
+
+}  // namespace backsight::memtrace

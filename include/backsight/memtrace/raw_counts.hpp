@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include <backsight/memtrace/raw.hpp>
+
+namespace backsight::memtrace {
+
+/// Numbers of entries of a raw file in one window. Raw entries alone do not tell loads from stores.
+struct raw_window_counts {
+  std::optional<std::uint64_t> window;  ///< Empty before the first WINDOW_ID marker.
+  std::uint64_t entries = 0;            ///< Words of 8 bytes.
+  std::uint64_t blocks = 0;
+  std::uint64_t instructions = 0;       ///< The sum of instr_count over the blocks.
+  std::uint64_t memrefs = 0;
+  std::uint64_t timestamps = 0;
+  std::uint64_t window_markers = 0;
+  std::uint64_t footers = 0;
+  [[nodiscard]] friend constexpr bool operator==(const raw_window_counts&, const raw_window_counts&) = default;
+};
+
+/// Counts the entries of one raw file window by window, from pieces of any number of whole entries. An entry belongs to the
+/// window of the last WINDOW_ID marker at or before it, but a TIMESTAMP to that of the entry behind it, so that a unit
+/// header is not torn apart. Memory grows with the windows only.
+class raw_counter {
+ public:
+  /// Counts the entries in `bytes`, of which an incomplete one at the end is left out. Gives errc::unknown_record and the
+  /// offset within `bytes` of an entry of no known kind; those before it are counted.
+  trace_error feed(byte_view bytes) {
+    const raw_span all(bytes);
+    raw_window_counts* now = &windows_.back();
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const raw_type type = all[i][raw_entry::type];
+      if (time_waits_ && !is_window_marker(all[i])) {
+        now->entries += 1;
+        now->timestamps += 1;
+        time_waits_ = false;
+      }
+      switch (type) {
+        case raw_type::memref:
+        case raw_type::memref_high: ++now->memrefs; break;
+        case raw_type::pc_top_bit_or_iflush:
+          if (arm32_) break;
+          [[fallthrough]];
+        case raw_type::pc:
+          ++now->blocks;
+          now->instructions += record<raw_block, order::little>(all[i].bytes().data())[raw_block::instr_count];
+          break;
+        case raw_type::timestamp: time_waits_ = true; continue;
+        case raw_type::thread: tid_ = all[i][raw_entry::value]; break;
+        case raw_type::pid: break;
+        case raw_type::extended: {
+          const record<raw_marker, order::little> extended_entry(all[i].bytes().data());
+          if (static_cast<std::uint8_t>(extended_entry[raw_marker::ext]) >= raw_extension_count) {
+            return {errc::unknown_record, i * 8};
+          }
+          if (is_window_marker(all[i])) now = enter(extended_entry[raw_marker::value]);
+          extended(extended_entry, *now);
+          break;
+        }
+      }
+      ++now->entries;
+    }
+    return {};
+  }
+
+  /// To be called once behind the last feed, before the results are read.
+  void finish() {
+    if (!time_waits_) return;
+    ++windows_.back().entries;
+    ++windows_.back().timestamps;
+    time_waits_ = false;
+  }
+
+  [[nodiscard]] const std::vector<raw_window_counts>& windows() const noexcept { return windows_; }
+  [[nodiscard]] std::uint64_t tid() const noexcept { return tid_; }
+
+ private:
+  using item = record<raw_entry, order::little>;
+
+  [[nodiscard]] static bool is_window_marker(const item& entry) noexcept {
+    const record<raw_marker, order::little> view(entry.bytes().data());
+    return view[raw_marker::type] == raw_type::extended && view[raw_marker::ext] == raw_extension::marker &&
+           view[raw_marker::marker_type] == marker_type::window_id;
+  }
+
+  raw_window_counts* enter(std::uint64_t ordinal) {
+    if (windows_.back().window != ordinal) {
+      windows_.push_back({});
+      windows_.back().window = ordinal;
+    }
+    raw_window_counts& now = windows_.back();
+    ++now.window_markers;
+    if (time_waits_) {
+      ++now.entries;
+      ++now.timestamps;
+      time_waits_ = false;
+    }
+    return &now;
+  }
+
+  void extended(const record<raw_marker, order::little>& entry, raw_window_counts& now) {
+    if (entry[raw_marker::ext] == raw_extension::footer) ++now.footers;
+    else if (entry[raw_marker::ext] == raw_extension::header) arm32_ = (entry[raw_marker::value] & file_type::arm32) != 0;
+    else if (entry[raw_marker::ext] == raw_extension::header_deprecated) {
+      arm32_ = (static_cast<std::uint64_t>(entry[raw_marker::marker_type]) & file_type::arm32) != 0;
+    }
+  }
+
+  std::vector<raw_window_counts> windows_{1};
+  std::uint64_t tid_ = 0;
+  bool arm32_ = false;
+  bool time_waits_ = false;  ///< A TIMESTAMP whose window is told by the next entry.
+};
+
+}  // namespace backsight::memtrace

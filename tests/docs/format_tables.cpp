@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// Prints the members of every record of a format as Markdown tables, for docs/formats:   format_tables FORMAT
+#include <cstdio>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+#include <backsight/core/print.hpp>
+#include <backsight/xray/basic.hpp>
+#include <backsight/xray/fdr.hpp>
+
+using namespace backsight;
+
+namespace {
+
+/// The name of a type as the compiler spells it, without namespaces.
+template <class T>
+std::string name_of_type() {
+  std::string_view text = __PRETTY_FUNCTION__;
+  text = text.substr(text.find("T = ") + 4);
+  text = text.substr(0, text.find_first_of(";]"));
+  while (text.find("::") != std::string_view::npos) text.remove_prefix(text.find("::") + 2);
+  return std::string(text);
+}
+
+template <class M>
+std::string type_of_member() {
+  using value = typename M::value_type;
+  if constexpr (M::is_padding) return "";
+  else if constexpr (std::is_same_v<value, bool>) return "bool";
+  else if constexpr (std::is_enum_v<value>) return name_of_type<value>();
+  else if constexpr (detail::byte_array_size<value> != 0) return "bytes";
+  else if constexpr (std::is_floating_point_v<value>) return "float";
+  else if constexpr (std::is_signed_v<value>) return "signed";
+  else return "unsigned";
+}
+
+/// One table: a row for each member, in wire order. Bits count from the least significant one of the member's storage word
+/// on little-endian machines, from the most significant one on big-endian machines.
+template <class S>
+void print_record() {
+  std::printf("### %s\n\n%zu bytes%s.\n\n", name_of_type<S>().c_str(), size_of<S>, has_payload<S> ? " and a payload" : "");
+  std::printf("| offset | bits | member | type |\n|---:|---:|---|---|\n");
+  for_each_member<S>([]<class M>(M, auto index) {
+    constexpr detail::placement place = detail::layout_of<S>::template place_of<index>;
+    const std::size_t shift = place.first_bit % 8;
+    std::string bits = std::to_string(M::bits);
+    if (shift != 0 || M::bits % 8 != 0) bits += " from bit " + std::to_string(shift);
+    const std::string name = M::is_padding ? "(not used)" : "`" + std::string(M::name()) + "`";
+    std::printf("| %zu | %s | %s | %s |\n", place.first_bit / 8, bits.c_str(), name.c_str(), type_of_member<M>().c_str());
+  });
+  if constexpr (has_payload<S>) std::printf("| %zu | | payload | bytes |\n", size_of<S>);
+  std::printf("\n");
+}
+
+template <class... Schemas>
+void print_records(detail::type_list<Schemas...>) {
+  (print_record<Schemas>(), ...);
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  if (count != 2) return 2;
+  const std::string_view format = words[1];
+  // A format is one line: its headers, then its kinds of record.
+  if (format == "xray") return print_record<xray::file_header>(), print_records(xray::fdr_format<order::little>::records{}), 0;
+  if (format == "xray_basic") return print_records(xray::basic_format<order::little>::records{}), 0;
+  std::fprintf(stderr, "format_tables: no format is called %s\n", words[1]);
+  return 1;
+}

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Gets hold of the library in one of the ways that users do, and builds and runs tests/package/consumer with it.
+
+    python3 run.py install|subdir|pkgconfig|conan|vcpkg SOURCE BUILD WORK COMPILER CMAKE
+
+SOURCE and BUILD are the folders of the project, WORK is emptied and used. Ends with 77 after saying which tool is missing.
+"""
+import os
+import shutil
+import subprocess
+import sys
+
+
+def run(*command, **options):
+    print("+", " ".join(command), flush=True)
+    subprocess.run(command, check=True, **options)
+
+
+def need(tool):
+    if shutil.which(tool) is None:
+        print(f"SKIPPED: {tool} is not installed")
+        sys.exit(77)
+
+
+class Package:
+    def __init__(self, source, build, work, compiler, cmake):
+        self.source, self.build, self.work, self.compiler, self.cmake = source, build, work, compiler, cmake
+        self.prefix = os.path.join(work, "prefix")
+        self.tests = os.path.join(source, "tests", "package")
+
+    def configure_and_run(self, folder, *options):
+        build = os.path.join(self.work, "build")
+        run(self.cmake, "-S", folder, "-B", build, "-G", "Ninja", f"-DCMAKE_CXX_COMPILER={self.compiler}", *options)
+        run(self.cmake, "--build", build)
+        run(os.path.join(build, "consumer"))
+
+    def install_to_prefix(self):
+        # Moved after the installation: nothing in the package may know where it was put first.
+        first = os.path.join(self.work, "first")
+        run(self.cmake, "--install", self.build, "--prefix", first)
+        os.rename(first, self.prefix)
+
+    def install(self):
+        self.install_to_prefix()
+        self.configure_and_run(os.path.join(self.tests, "consumer"), f"-DCMAKE_PREFIX_PATH={self.prefix}")
+
+    def subdir(self):
+        self.configure_and_run(os.path.join(self.tests, "subdir"), f"-DBACKSIGHT_SOURCE={self.source}")
+
+    def pkgconfig(self):
+        need("pkg-config")
+        self.install_to_prefix()
+        environment = dict(os.environ, PKG_CONFIG_PATH=os.path.join(self.prefix, "share", "pkgconfig"))
+        flags = subprocess.run(["pkg-config", "--cflags", "backsight"], check=True, capture_output=True, text=True, env=environment).stdout
+        run("pkg-config", "--exact-version=" + self.version(), "backsight", env=environment)
+        program = os.path.join(self.work, "consumer")
+        run(self.compiler, "-std=c++20", *flags.split(), os.path.join(self.tests, "consumer", "main.cpp"), "-o", program)
+        run(program)
+
+    def conan(self):
+        need("conan")
+        # A home of its own: the user's settings, cache and remotes stay out of it.
+        environment = dict(os.environ, CONAN_HOME=os.path.join(self.work, "home"), CXX=self.compiler)
+        run("conan", "profile", "detect", env=environment)
+        # Boost and Catch2 come from the system, so that no remote is asked.
+        profile = os.path.join(self.source, "tests", "package", "conan.profile")
+        run("conan", "create", self.source, "--no-remote", "--build=missing", f"--profile={profile}", env=environment, cwd=self.work)
+
+    def vcpkg(self):
+        # What vcpkg would do with the port, without vcpkg itself.
+        run(self.cmake, f"-DPORT={os.path.join(self.source, 'packaging', 'vcpkg', 'ports', 'backsight')}", f"-DWORK={self.work}",
+            f"-DCMAKE_CXX_COMPILER={self.compiler}", "-P", os.path.join(self.tests, "vcpkg", "replay.cmake"))
+        self.configure_and_run(os.path.join(self.tests, "consumer"), f"-DCMAKE_PREFIX_PATH={os.path.join(self.work, 'packages')}")
+
+    def version(self):
+        for line in open(os.path.join(self.source, "CMakeLists.txt"), encoding="utf-8"):
+            if line.startswith("project(backsight VERSION "):
+                return line.split()[2]
+        sys.exit("CMakeLists.txt states no version")
+
+
+def main():
+    kind, source, build, work, compiler, cmake = sys.argv[1:]
+    shutil.rmtree(work, ignore_errors=True)
+    os.makedirs(work)
+    getattr(Package(source, build, work, compiler, cmake), kind)()
+
+
+if __name__ == "__main__":
+    main()

@@ -18,7 +18,6 @@ set(BACKSIGHT_HEADERS
   include/backsight/cfi/arch/riscv64.hpp
   include/backsight/cfi/arch/x86_64.hpp
   include/backsight/cfi/batch.hpp
-<<<<<<< HEAD
   include/backsight/cfi/c_expression.hpp
   include/backsight/cfi/c_forms.hpp
   include/backsight/cfi/c_rows.hpp
@@ -26,9 +25,7 @@ set(BACKSIGHT_HEADERS
   include/backsight/cfi/c_runtime.hpp
   include/backsight/cfi/c_source.hpp
   include/backsight/cfi/c_writer.hpp
-=======
   include/backsight/cfi/cfi.hpp
->>>>>>> cfi
   include/backsight/cfi/frame.hpp
   include/backsight/cfi/frame_sections.hpp
   include/backsight/cfi/general_rule.hpp

@@ -231,16 +231,14 @@ int compile_objects(const c_source_options& options) {
   std::error_code error;
   std::filesystem::create_directories(options.output, error);
   if (error) return report_error(options.output, error.message());
-  std::atomic<std::size_t> next{0}, done{0};
+  std::atomic<std::size_t> next{0};
   std::atomic<int> code{success};
   std::mutex mutex;
   progress shown(options.paths.size(), "compiling");
   const auto work = [&] {
     for (std::size_t i = next++; i < options.paths.size(); i = next++) {
       if (compile_one(options.paths[i], options, compiler, mutex) != success) code = bad_input;
-      const std::size_t finished = ++done;
-      const std::lock_guard lock(mutex);
-      shown.at(finished);
+      shown.add(1);
     }
   };
   const unsigned wanted = options.jobs != 0 ? options.jobs : std::max(1U, std::thread::hardware_concurrency());

@@ -33,7 +33,7 @@ struct c_options {
   std::string_view prefix = "backsight";  ///< Of the function `PREFIX_step` and all that is static: an identifier of C.
   bool deref = false;       ///< Memory is read through a function that the caller gives, not by plain loads.
   std::uint64_t base = 0;   ///< Emitted addresses count from this link-time address; 0: they are link-time addresses.
-  std::span<const c_function> names;  ///< Written as comments; ascending by begin. May be empty.
+  std::span<const c_function> names{};  ///< Written as comments; ascending by begin. May be empty.
 };
 
 /// Writes a table as one self-contained C11 file that is C++ too and includes <stdint.h> only; gives the iterator behind

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "compiled.hpp"
+
+#include <backsight/cfi/arch/generic.hpp>
+
+#include <support/catch.hpp>
+
+#include "../cfi/fixtures.hpp"
+#include "../cfi/frame_builder.hpp"
+
+using namespace backsight;
+
+namespace {
+
+constexpr const char* compilers[] = {"gcc -std=c11 -O1", "clang-19 -std=c11 -O1", "clang-16 -std=c11 -O1", "g++ -x c++ -O1", "clang++-19 -x c++ -O1"};
+
+bool available(const std::string& command) { return compiled::have(command.substr(0, command.find(' '))); }
+
+/// All that one section's code is compared in; the compilers are used in turn.
+template <class Arch>
+void check_section(const cfi::section<order::little>& section, bool every_form, std::size_t& turn) {
+  static const compiled::scratch folder;
+  static const compiled::arena real;
+  for (const auto registers : {cfi::c_registers::return_address, cfi::c_registers::all}) {
+    const auto profile = registers == cfi::c_registers::all ? cfi::table_profile::all : cfi::table_profile::callee_saved;
+    const auto table = cfi::build_table<Arch>(section, {profile, {}});
+    REQUIRE(table);
+    for (const auto form : {cfi::c_form::table, cfi::c_form::tree, cfi::c_form::switch_}) {
+      if (form != cfi::c_form::table && !every_form) continue;
+      const bool deref = form == cfi::c_form::table || registers == cfi::c_registers::all;
+      std::string command;
+      do {
+        command = compilers[turn++ % std::size(compilers)];
+      } while (!available(command));
+      INFO(command << ", form " << static_cast<int>(form) << ", deref " << deref);
+      const auto text = compiled::source_of<Arch>(table->view(), {form, registers, "backsight", deref, 0, {}});
+      const compiled::object object(folder.path, text, command);
+      REQUIRE(object.compiles());
+      REQUIRE(object.step() != nullptr);
+      const auto t = compiled::compare_rows<Arch>(section, object.step(), deref, compiled::kept_slots<Arch>(table->view(), registers),
+                                                  deref ? nullptr : &real);
+      CHECK(t.differences == 0);
+      CHECK(t.comparisons > 0);
+    }
+  }
+}
+
+/// The rows of a small object: a frame, an expression, the outermost frame.
+struct small {
+  test::frame_builder built;
+  small() {
+    built.fde(test::bytes<0x41, 0x0e, 16, 0x86, 2, 0x44, 0x0d, 6>);
+    built.fde(test::bytes<0x0f, 3, 0x77, 8, 0x06>);
+    built.fde(test::bytes<0x07, 16>);
+  }
+  [[nodiscard]] cfi::table table() const {
+    auto made = cfi::build_table<cfi::arch::x86_64>(built.section());
+    return std::move(made.value());
+  }
+};
+
+}  // namespace
+
+TEST_CASE("emitted code and the interpreter agree on every row of the fixtures") {
+  if (!available(compilers[0])) {
+    WARN("no gcc: emitted code is not compiled");
+    return;
+  }
+  std::size_t turn = 0, sections = 0;
+  for (const std::string name : {"gcc-O2", "gcc-O2-m32", "a64-O2", "rv64-O2", "ops-x86_64", "ops-aarch64", "a64-O2-pac", "gxx-O2"}) {
+    const test::loaded_section loaded(test::data_path("cfi/elf/" + name), ".eh_frame");
+    REQUIRE(loaded.found);
+    INFO(name);
+    const cfi::section<order::little> section(loaded.section.bytes, loaded.section.info);
+    cfi::with_arch(loaded.image.machine(), [&](auto arch) {
+      using machine = decltype(arch);
+      if constexpr (requires { machine::saved; }) {
+        check_section<machine>(section, name == "gcc-O2" || name == "ops-x86_64" || name == "gcc-O2-m32", turn);
+        ++sections;
+      }
+    });
+  }
+  CHECK(sections == 8);
+}
+
+TEST_CASE("the comparison notices code of another object") {
+  if (!available(compilers[0])) return;
+  const compiled::scratch folder;
+  const small ours;
+  test::frame_builder other;
+  other.fde(test::bytes<0x42, 0x0e, 24>).fde(test::bytes<>).fde(test::bytes<>);
+  const auto table = cfi::build_table<cfi::arch::x86_64>(other.section());
+  const compiled::object object(folder.path, compiled::source_of<cfi::arch::x86_64>(table->view(), {.deref = true}), compilers[0]);
+  REQUIRE(object.step() != nullptr);
+  const auto t = compiled::compare_rows<cfi::arch::x86_64>(ours.built.section(), object.step(), true, 0xf, nullptr);
+  CHECK(t.rows == 5);
+  CHECK(t.differences > 0);
+}
+
+TEST_CASE("the text of emitted code is the same each time and names what it is told to") {
+  const small s;
+  const cfi::table table = s.table();
+  const cfi::c_function functions[] = {{0x1000, 0x1100, "first"}, {0x1100, 0x1200, "evil */ ??/ name"}};
+  cfi::c_options options;
+  options.prefix = "mine";
+  options.names = functions;
+  for (const auto form : {cfi::c_form::table, cfi::c_form::tree, cfi::c_form::switch_}) {
+    options.form = form;
+    const auto text = compiled::source_of<cfi::arch::x86_64>(table.view(), options);
+    CHECK(text == compiled::source_of<cfi::arch::x86_64>(table.view(), options));
+    CHECK(text.find("int mine_step(struct backsight_context *c, uint64_t bias)") != std::string::npos);
+    CHECK(text.find("/* first: 0x1000u .. 0x1100u */") != std::string::npos);
+    CHECK(text.find("evil __ ___ name") != std::string::npos);
+  }
+}
+
+TEST_CASE("a prefix that is no identifier and a table of another machine are refused") {
+  const small s;
+  const cfi::table table = s.table();
+  std::string text;
+  for (const char* prefix : {"", "1a", "a-b", "a b"}) {
+    CHECK(cfi::emit_c<cfi::arch::x86_64>(std::back_inserter(text), table.view(), {.prefix = prefix}).error().code == errc::bad_string);
+  }
+  CHECK(cfi::emit_c<cfi::arch::i386>(std::back_inserter(text), table.view()).error().code == errc::unsupported_type);
+  CHECK(text.empty());
+}
+
+TEST_CASE("flags and error say where a walk ends") {
+  if (!available(compilers[0])) return;
+  const compiled::scratch folder;
+  const small s;
+  const cfi::table table = s.table();
+  const compiled::object object(folder.path, compiled::source_of<cfi::arch::x86_64>(table.view(), {.deref = true}), compilers[0]);
+  REQUIRE(object.step() != nullptr);
+  const auto step = reinterpret_cast<int (*)(compiled::context<cfi::arch::x86_64>*, std::uint64_t, compiled::deref_function, void*)>(object.step());
+  compiled::hashed_memory memory;
+  compiled::context<cfi::arch::x86_64> c{};
+  c.flags = 0xf | cfi::c_flag_exact;
+  c.r[0] = 0x1200;
+  CHECK(step(&c, 0, compiled::hashed_memory::deref, &memory) == static_cast<int>(cfi::stop::outermost));
+  CHECK((c.flags & (cfi::c_flag_end | cfi::c_flag_error)) == cfi::c_flag_end);
+  c.r[0] = 0x5000;
+  c.flags = 0xf | cfi::c_flag_exact;
+  CHECK(step(&c, 0, compiled::hashed_memory::deref, &memory) == static_cast<int>(cfi::stop::no_information));
+  CHECK((c.flags & cfi::c_flag_error) != 0);
+  CHECK(c.error == 3);
+  // The stack pointer is not known.
+  c.r[0] = 0x1000;
+  c.flags = 1 | cfi::c_flag_exact;
+  CHECK(step(&c, 0, compiled::hashed_memory::deref, &memory) == static_cast<int>(cfi::stop::unreadable));
+}
+
+TEST_CASE("addresses count from a base when there is one") {
+  if (!available(compilers[0])) return;
+  const compiled::scratch folder;
+  const small s;
+  const cfi::table table = s.table();
+  for (const auto form : {cfi::c_form::table, cfi::c_form::tree, cfi::c_form::switch_}) {
+    const auto text = compiled::source_of<cfi::arch::x86_64>(table.view(), {.form = form, .deref = true, .base = 0x1000});
+    const compiled::object object(folder.path, text, compilers[0]);
+    REQUIRE(object.step() != nullptr);
+    const auto step = reinterpret_cast<int (*)(compiled::context<cfi::arch::x86_64>*, std::uint64_t, compiled::deref_function, void*)>(object.step());
+    compiled::hashed_memory memory;
+    compiled::context<cfi::arch::x86_64> c{};
+    c.flags = 0xf | cfi::c_flag_exact;
+    c.r[0] = 0x7200;
+    CHECK(step(&c, 0x7000, compiled::hashed_memory::deref, &memory) == static_cast<int>(cfi::stop::outermost));
+  }
+}
+
+TEST_CASE("several emitted files and the runtime header compile together") {
+  if (!available(compilers[0])) return;
+  const compiled::scratch folder;
+  const small s;
+  const cfi::table table = s.table();
+  std::string text;
+  (void)cfi::emit_c_runtime<cfi::arch::x86_64>(std::back_inserter(text));
+  text += compiled::source_of<cfi::arch::x86_64>(table.view(), {.prefix = "one", .deref = true});
+  text += compiled::source_of<cfi::arch::x86_64>(table.view(), {.form = cfi::c_form::tree, .prefix = "two", .deref = true});
+  text += "size_t all(struct backsight_context *c, const struct backsight_module *m, size_t n, uint64_t *p);\n"
+          "size_t all(struct backsight_context *c, const struct backsight_module *m, size_t n, uint64_t *p) {\n"
+          "  return backsight_walk(c, m, n, (backsight_deref)0, (void *)0, p, 8);\n}\n";
+  for (const char* command : compilers) {
+    if (!available(command)) continue;
+    INFO(command);
+    CHECK(compiled::object(folder.path, text, command).compiles());
+  }
+}

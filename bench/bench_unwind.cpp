@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Unwinding of stack samples and of the own process, beside GNU libunwind, elfutils libdw and libgcc.
 // Samples: BACKSIGHT_STACKS names an unpacked sample file, BACKSIGHT_STACKS_ELF the folder of its ELF files; without them
-// only the own process is measured. `warm` touches the bytes of a group of samples just
+// only the own process is measured. BACKSIGHT_STACKS_SOURCE keeps the samples of one program,
+// BACKSIGHT_COMPILED names folders of compiled unwinders. `warm` touches the bytes of a group of samples just
 // before their walks are timed, `cold` does not.
 #include <unwind.h>
 
@@ -11,6 +12,7 @@
 #include <ctime>
 #include <memory>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -21,6 +23,7 @@
 #include <backsight/cfi/lookup.hpp>
 #include <backsight/cfi/unwind.hpp>
 
+#include "../examples/cli/compiled_objects.hpp"
 #include "../examples/cli/sample_corpus.hpp"
 #include "unwind_peers.hpp"
 
@@ -67,6 +70,9 @@ bool load_samples() {
   if (std::getenv("BACKSIGHT_BENCH_SMALL") != nullptr) {
     auto& all = samples->corpus.samples.samples;
     all.resize(std::min<std::size_t>(all.size(), 200));
+  }
+  if (const char* const source = std::getenv("BACKSIGHT_STACKS_SOURCE")) {
+    std::erase_if(samples->corpus.samples.samples, [&](const stack_samples::sample& s) { return std::to_string(s.source) != source; });
   }
   samples->corpus.load(folder, [](const std::string&) {});
   for (const auto& s : samples->corpus.samples.samples) samples->frames += s.expected.front().size();
@@ -323,6 +329,27 @@ int main(int count, char** words) {
     add("samples_warm/backsight", [](benchmark::State& state) { table(state, true, false); });
     add("samples_cold/backsight_cached", [](benchmark::State& state) { table(state, false, true); });
     add("samples_warm/backsight_cached", [](benchmark::State& state) { table(state, true, true); });
+    // Folders that `backsight cfi compile` wrote, one for each form; `name=folder` with blanks between.
+    static std::vector<std::unique_ptr<backsight::cli::compiled_objects>> compiled;
+    if (const char* const folders = std::getenv("BACKSIGHT_COMPILED")) {
+      std::istringstream words(folders);
+      for (std::string word; words >> word;) {
+        const std::size_t at = word.find('=');
+        if (at == std::string::npos) continue;
+        auto& objects = *compiled.emplace_back(std::make_unique<backsight::cli::compiled_objects>());
+        objects.load(word.substr(at + 1), samples->corpus, [](const std::string&, const std::string&) {});
+        for (const bool warm : {false, true}) {
+          add(std::string(warm ? "samples_warm/" : "samples_cold/") + "compiled_" + word.substr(0, at),
+              [warm, &objects](benchmark::State& state) {
+                run(state, warm, [&](const stack_samples::sample& s, std::uint64_t* pcs) {
+                  return objects.walk(s, std::span(pcs, room)).count;
+                });
+              });
+        }
+      }
+    } else {
+      std::fputs("BACKSIGHT_COMPILED is not set: compiled unwinders are not measured\n", stderr);
+    }
     add("samples_batch/backsight", [](benchmark::State& state) { batch<16>(state, false); });
     add("samples_batch/backsight_cached", [](benchmark::State& state) { batch<16>(state, true); });
     add("build_tables", [](benchmark::State& state) { build(state); });

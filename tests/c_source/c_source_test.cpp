@@ -100,7 +100,7 @@ TEST_CASE("the comparison notices code of another object") {
 TEST_CASE("the text of emitted code is the same each time and names what it is told to") {
   const small s;
   const cfi::table table = s.table();
-  const cfi::c_function functions[] = {{0x1000, 0x1100, "first"}, {0x1100, 0x1200, "evil */ ??/ name"}};
+  const cfi::c_function functions[] = {{0x1000, 0x1100, "first"}, {0x1100, 0x1200, "evil */ ?" "?/ name"}};
   cfi::c_options options;
   options.prefix = "mine";
   options.names = functions;

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <type_traits>
 
+#include <backsight/cfi/table.hpp>
 #include <backsight/core/print.hpp>
 #include <backsight/xray/basic.hpp>
 #include <backsight/xray/fdr.hpp>
@@ -67,6 +68,10 @@ int main(int count, char** words) {
   // A format is one line: its headers, then its kinds of record.
   if (format == "xray") return print_record<xray::file_header>(), print_records(xray::fdr_format<order::little>::records{}), 0;
   if (format == "xray_basic") return print_records(xray::basic_format<order::little>::records{}), 0;
+  if (format == "unwind_table") {
+    return print_record<cfi::table_header>(), print_record<cfi::table_run>(), print_record<cfi::table_page>(),
+           print_record<cfi::unwind_rule>(), 0;
+  }
   std::fprintf(stderr, "format_tables: no format is called %s\n", words[1]);
   return 1;
 }

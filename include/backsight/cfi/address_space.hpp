@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -42,8 +42,9 @@ class address_space {
     if (!m.table.empty() && (m.table.machine() != Arch::elf_machine || m.table.rule_bytes() != rule_size<Arch>)) {
       return {errc::unsupported_type, 0};
     }
-    const auto at = std::upper_bound(begins_.begin(), begins_.end(), m.begin) - begins_.begin();
-    const auto index = static_cast<std::size_t>(at);
+    std::size_t index = 0;
+    while (index < begins_.size() && begins_[index] <= m.begin) ++index;
+    const auto at = static_cast<std::ptrdiff_t>(index);
     if ((index > 0 && modules_[index - 1].end > m.begin) || (index < modules_.size() && modules_[index].begin < m.end)) {
       return {errc::bad_value, 0};
     }
@@ -54,10 +55,11 @@ class address_space {
   }
   /// Removes the module that begins at `begin`; false when there is none.
   bool remove(std::uint64_t begin) {
-    const auto at = std::lower_bound(begins_.begin(), begins_.end(), begin);
-    if (at == begins_.end() || *at != begin) return false;
-    modules_.erase(modules_.begin() + (at - begins_.begin()));
-    begins_.erase(at);
+    std::size_t index = 0;
+    while (index < begins_.size() && begins_[index] != begin) ++index;
+    if (index == begins_.size()) return false;
+    modules_.erase(modules_.begin() + static_cast<std::ptrdiff_t>(index));
+    begins_.erase(begins_.begin() + static_cast<std::ptrdiff_t>(index));
     stamp_ = next_stamp();
     return true;
   }

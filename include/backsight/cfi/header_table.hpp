@@ -76,6 +76,22 @@ class header_table {
     return address_ + static_cast<std::uint64_t>(std::int64_t{pair(i)[eh_frame_hdr_pair::fde_address]});
   }
 
+  /// The index of the last pair that begins at or below `address`; size() when there is none. A binary search without
+  /// branches on what it reads.
+  [[nodiscard]] constexpr std::size_t find(std::uint64_t address) const noexcept {
+    const auto distance = static_cast<std::int64_t>(address - address_);
+    std::size_t count = size();
+    if (count == 0 || load<std::int32_t, O>(pairs_.data()) > distance) return size();
+    const std::byte* low = pairs_.data();
+    while (count > 1) {
+      const std::size_t half = count / 2;
+      const std::byte* middle = low + half * size_of<eh_frame_hdr_pair>;
+      low = load<std::int32_t, O>(middle) <= distance ? middle : low;
+      count -= half;
+    }
+    return static_cast<std::size_t>(low - pairs_.data()) / size_of<eh_frame_hdr_pair>;
+  }
+
   /// Checks that the pairs ascend and that every FDE lies inside the section, an entry that begins where the pair says.
   /// One pass over the table and the heads of the FDEs. errc::bad_transition, errc::out_of_range, with the pair's offset.
   [[nodiscard]] constexpr trace_error check(const section<O>& in) const noexcept {

@@ -19,13 +19,13 @@ struct module {
   std::uint64_t end = 0;    ///< Load address behind its last byte.
   std::uint64_t bias = 0;   ///< Load address minus link-time address; wraps.
   table_view table;
-  std::uint32_t id = 0;     ///< The caller's own number for it.
+  std::uint32_t id = 0;  ///< The caller's own number for it.
 };
 
 /// A rule and whether there is a module for the address at all.
 struct found_rule {
-  const std::byte* rule = nullptr;     ///< Null: no call frame information.
-  const cfi::module* module = nullptr; ///< Null: no module.
+  const std::byte* rule = nullptr;      ///< Null: no call frame information.
+  const cfi::module* module = nullptr;  ///< Null: no module.
 };
 
 /// The modules of a process, found by address. Reading is safe for any number of threads while nobody adds or removes;
@@ -45,7 +45,8 @@ class address_space {
     std::size_t index = 0;
     while (index < begins_.size() && begins_[index] <= m.begin) ++index;
     const auto at = static_cast<std::ptrdiff_t>(index);
-    if ((index > 0 && modules_[index - 1].end > m.begin) || (index < modules_.size() && modules_[index].begin < m.end)) {
+    if ((index > 0 && modules_[index - 1].end > m.begin) ||
+        (index < modules_.size() && modules_[index].begin < m.end)) {
       return {errc::bad_value, 0};
     }
     modules_.insert(modules_.begin() + at, m);

@@ -56,12 +56,14 @@ class header_table {
     header_table t;
     t.address_ = address;
     t.eh_frame_address_ =
-        dwarf::read_pointer(from, dwarf::pointer_encoding{head[eh_frame_hdr::eh_frame_ptr_enc]}, address_size, bases).address;
+        dwarf::read_pointer(from, dwarf::pointer_encoding{head[eh_frame_hdr::eh_frame_ptr_enc]}, address_size, bases)
+            .address;
     const dwarf::pointer_encoding count_encoding{head[eh_frame_hdr::fde_count_enc]};
     const std::uint64_t count = dwarf::read_pointer(from, count_encoding, address_size, bases).address;
     if (from.failed()) return from.error();
     constexpr std::uint8_t datarel_sdata4 = 0x3b;
-    if (count_encoding.omitted() || head[eh_frame_hdr::table_enc] != datarel_sdata4) return {t, {errc::unsupported_type, 3}};
+    if (count_encoding.omitted() || head[eh_frame_hdr::table_enc] != datarel_sdata4)
+      return {t, {errc::unsupported_type, 3}};
     if (count > from.remaining() / size_of<eh_frame_hdr_pair>) return {t, {errc::bad_size, from.offset()}};
     t.pairs_ = from.take(count * size_of<eh_frame_hdr_pair>);
     return t;

@@ -224,8 +224,9 @@ int show_stats(const cfi_options& options) {
 
   std::vector<std::pair<std::string, std::uint64_t>> instructions(counts.instructions.begin(),
                                                                   counts.instructions.end());
-  std::stable_sort(instructions.begin(), instructions.end(),
-                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::sort(instructions.begin(), instructions.end(), [](const auto& a, const auto& b) {
+    return a.second != b.second ? a.second > b.second : a.first < b.first;
+  });
   std::uint64_t total = 0;
   for (const auto& [name, count] : instructions) total += count;
   out.print("\ninstructions%37" PRIu64 "\n", total);

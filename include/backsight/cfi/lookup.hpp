@@ -37,8 +37,9 @@ class fde_index {
       if (!f || f->begin >= f->end || (f->begin == 0 && !in.info().code_at_zero)) continue;
       made.list_.push_back({f->begin, e.offset});
     }
-    std::stable_sort(made.list_.begin(), made.list_.end(),
-                     [](const item& a, const item& b) { return a.begin < b.begin; });
+    std::sort(made.list_.begin(), made.list_.end(), [](const item& a, const item& b) {
+      return a.begin != b.begin ? a.begin < b.begin : a.offset < b.offset;
+    });
     // Of FDEs with the same start the first in the section counts.
     made.list_.erase(std::unique(made.list_.begin(), made.list_.end(),
                                  [](const item& a, const item& b) { return a.begin == b.begin; }),

@@ -219,9 +219,9 @@ result<std::vector<std::byte>> table_encoder<Arch>::encode(byte_view build_id) {
   // The most frequent rules have one-byte ids; the entry rule is among them.
   std::vector<std::uint32_t> ranked(images_.size());
   for (std::size_t i = 0; i < ranked.size(); ++i) ranked[i] = static_cast<std::uint32_t>(i);
-  std::stable_sort(ranked.begin(), ranked.end(), [&](std::uint32_t a, std::uint32_t b) {
+  std::sort(ranked.begin(), ranked.end(), [&](std::uint32_t a, std::uint32_t b) {
     if ((a == most_used) != (b == most_used)) return a == most_used;
-    return uses[a] > uses[b];
+    return uses[a] != uses[b] ? uses[a] > uses[b] : a < b;
   });
   for (std::size_t i = 0; i < ranked.size(); ++i) order_of[ranked[i]] = static_cast<std::uint32_t>(i);
 

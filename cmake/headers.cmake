@@ -70,6 +70,7 @@ set(BACKSIGHT_HEADERS
   include/backsight/io/mapped_file.hpp
   include/backsight/io/snappy_frame.hpp
   include/backsight/io/zip.hpp
+  include/backsight/io/zip_trace.hpp
 
   include/backsight/memtrace/analyzers.hpp
   include/backsight/memtrace/check.hpp

@@ -44,11 +44,12 @@ trace_error read_blocks(Reader&& reader, const block_function& f) {
   std::vector<std::byte> buffer(block_size);
   for (std::uint64_t offset = 0;;) {
     const auto got = reader.read(std::span(buffer));
-    if (got.partial() != 0) {
-      if (trace_error error = f(byte_view(buffer).first(got.partial()), offset)) return {error.code, error.offset + offset};
-    }
+    trace_error error;
+    if (got.partial() != 0) error = f(byte_view(buffer).first(got.partial()), offset);
+    // That a record is cut off follows from the packed file being damaged, which is the better thing to say.
+    if (!got && (!error || error.code == errc::truncated)) return got.error();
+    if (error) return {error.code, error.offset + offset};
     offset += got.partial();
-    if (!got) return got.error();
     if (got.partial() < buffer.size()) return {};
   }
 }

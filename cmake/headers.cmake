@@ -18,12 +18,14 @@ set(BACKSIGHT_HEADERS
   include/backsight/cfi/arch/riscv64.hpp
   include/backsight/cfi/arch/x86_64.hpp
   include/backsight/cfi/batch.hpp
+  include/backsight/cfi/cfi.hpp
   include/backsight/cfi/frame.hpp
   include/backsight/cfi/frame_sections.hpp
   include/backsight/cfi/general_rule.hpp
   include/backsight/cfi/header_table.hpp
   include/backsight/cfi/in_process.hpp
   include/backsight/cfi/interpreter.hpp
+  include/backsight/cfi/libunwind.hpp
   include/backsight/cfi/lookup.hpp
   include/backsight/cfi/program.hpp
   include/backsight/cfi/rule.hpp
@@ -69,6 +71,7 @@ set(BACKSIGHT_HEADERS
   include/backsight/io/lz4_frame.hpp
   include/backsight/io/mapped_file.hpp
   include/backsight/io/snappy_frame.hpp
+  include/backsight/io/uftrace_directory.hpp
   include/backsight/io/zip.hpp
   include/backsight/io/zip_trace.hpp
 
@@ -87,6 +90,27 @@ set(BACKSIGHT_HEADERS
   include/backsight/memtrace/types.hpp
   include/backsight/memtrace/window_index.hpp
   include/backsight/memtrace/windows.hpp
+
+  include/backsight/uftrace/arguments.hpp
+  include/backsight/uftrace/call_stacks.hpp
+  include/backsight/uftrace/call_tree.hpp
+  include/backsight/uftrace/debug_file.hpp
+  include/backsight/uftrace/detail/lines.hpp
+  include/backsight/uftrace/detail/short_name_parser.hpp
+  include/backsight/uftrace/detail/winner_tree.hpp
+  include/backsight/uftrace/enumerations.hpp
+  include/backsight/uftrace/info.hpp
+  include/backsight/uftrace/memory_map.hpp
+  include/backsight/uftrace/merge.hpp
+  include/backsight/uftrace/recording.hpp
+  include/backsight/uftrace/records.hpp
+  include/backsight/uftrace/report.hpp
+  include/backsight/uftrace/resolver.hpp
+  include/backsight/uftrace/schema.hpp
+  include/backsight/uftrace/short_name.hpp
+  include/backsight/uftrace/symbols.hpp
+  include/backsight/uftrace/task_list.hpp
+  include/backsight/uftrace/value_text.hpp
 
   include/backsight/xray/basic.hpp
   include/backsight/xray/block_index.hpp

@@ -25,33 +25,32 @@ int export_folded(const arguments& from, const uftrace_data& data, text_out& out
   uftrace::flame_graph graph(records, {.depth = data.depth});
   graph.run();
   report_faults(from, records);
-  const auto& nodes = graph.tree().nodes();
+  const uftrace::call_tree& tree = graph.tree();
   std::string path;
   std::vector<std::size_t> lengths;
-  std::uint32_t at = nodes[0].first_child;
+  std::uint32_t at = tree.first_child(0);
   while (at != tree_node::none) {
-    const tree_node& node = nodes[at];
     lengths.push_back(path.size());
     if (!path.empty()) path += ';';
-    path += names.name(node.name);
-    if (const std::uint64_t samples = graph.samples(node); samples != 0) {
+    path += names.name(tree.name(at));
+    if (const std::uint64_t samples = graph.samples(at); samples != 0) {
       out.text() += path;
       out.text() += ' ';
       add_padded(out.text(), samples, 1);
       out.line();
     }
-    if (node.first_child != tree_node::none) {
-      at = node.first_child;
+    if (tree.nodes()[at].last_child != tree_node::none) {
+      at = tree.first_child(at);
       continue;
     }
     for (;;) {
       path.resize(lengths.back());
       lengths.pop_back();
-      if (nodes[at].next != tree_node::none) break;
-      at = nodes[at].parent;
+      if (tree.next_sibling(at) != tree_node::none) break;
+      at = tree.nodes()[at].parent;
       if (at == 0) break;
     }
-    at = at == 0 ? tree_node::none : nodes[at].next;
+    at = at == 0 ? tree_node::none : tree.next_sibling(at);
   }
   return success;
 }
@@ -257,7 +256,7 @@ int uftrace_stacks(const arguments& from) {
   if (const int code = open_uftrace(from, data); code != success) return code;
   uftrace::resolver names(data.recording());
   uftrace::merge records(names, {.shorter_than = data.shorter_than, .salvage = true});
-  uftrace::session_graph graph(records, {.depth = data.depth});
+  uftrace::session_graph graph(records, {.depth = data.depth}, true);
   graph.run();
   report_faults(from, records);
   const auto& nodes = graph.tree().nodes();
@@ -265,7 +264,7 @@ int uftrace_stacks(const arguments& from) {
   for (std::uint32_t i = 0; i < nodes.size(); ++i) {
     if (nodes[i].parent != tree_node::none) order.push_back(i);
   }
-  const auto self = [&](std::uint32_t i) { return nodes[i].time - std::min(nodes[i].time, nodes[i].child); };
+  const auto self = [&](std::uint32_t i) { return nodes[i].time - std::min(nodes[i].time, graph.tree().child_time(i)); };
   std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) { return self(a) > self(b); });
   order.resize(std::min<std::size_t>(order.size(), static_cast<std::size_t>(from.limit.value_or(20))));
   output to(from.output);
@@ -281,7 +280,7 @@ int uftrace_stacks(const arguments& from) {
       std::string joined;
       for (auto at = path.rbegin(); at != path.rend(); ++at) {
         if (!joined.empty()) joined += ';';
-        joined += names.name(nodes[*at].name);
+        joined += names.name(graph.tree().name(*at));
       }
       if (from.format == "text") {
         text += "  ";

@@ -14,12 +14,12 @@ namespace {
 class graph_printer {
  public:
   graph_printer(const uftrace::call_tree& tree, const uftrace::resolver& names, text_out& out)
-      : nodes_(tree.nodes()), names_(names), out_(out) {}
+      : tree_(tree), names_(names), out_(out) {}
 
   void print(std::uint32_t root, std::string_view program) {
     std::string& text = out_.text();
     text += "  ";
-    add_duration(text, nodes_[root].time);
+    add_duration(text, tree_.nodes()[root].time);
     text += " : (1) ";
     text += program;
     out_.line();
@@ -29,13 +29,13 @@ class graph_printer {
       bool in_column;
     };
     std::vector<step> open{{root, false}};
-    std::uint32_t at = nodes_[root].first_child;
+    std::uint32_t at = tree_.first_child(root);
     while (at != tree_node::none) {
-      const tree_node& node = nodes_[at];
-      const tree_node& parent = nodes_[node.parent];
-      const bool many = parent.first_child != parent.last_child;
-      const bool last = node.next == tree_node::none;
-      if (many && at == parent.first_child) {
+      const tree_node& node = tree_.nodes()[at];
+      const std::uint32_t first = tree_.first_child(node.parent);
+      const bool last = tree_.next_sibling(at) == tree_node::none;
+      const bool many = !(last && at == first);
+      if (many && at == first) {
         columns_.push_back(true);
         open.back().in_column = true;
       } else if (many) {
@@ -56,21 +56,21 @@ class graph_printer {
       text += '(';
       add_padded(text, node.calls, 1);
       text += ") ";
-      text += names_.name(node.name);
+      text += names_.name(tree_.name(at));
       out_.line();
-      if (node.first_child != tree_node::none) {
+      if (node.last_child != tree_node::none) {
         open.push_back({at, false});
-        at = node.first_child;
+        at = tree_.first_child(at);
         continue;
       }
-      while (nodes_[at].next == tree_node::none) {
+      while (tree_.next_sibling(at) == tree_node::none) {
         const step done = open.back();
         open.pop_back();
         if (done.in_column) columns_.pop_back();
         if (open.empty()) return;
         at = done.node;
       }
-      at = nodes_[at].next;
+      at = tree_.next_sibling(at);
     }
   }
 
@@ -79,7 +79,7 @@ class graph_printer {
     for (std::size_t i = 0; i < columns; ++i) out_.text() += columns_[i] ? " | " : "   ";
   }
 
-  const std::vector<tree_node>& nodes_;
+  const uftrace::call_tree& tree_;
   const uftrace::resolver& names_;
   text_out& out_;
   std::vector<bool> columns_;
@@ -108,7 +108,7 @@ int print_graphs(const arguments& from, const uftrace_data& data, text_out& out)
     const uftrace::session& session = recording.sessions[i];
     const std::uint32_t root = graph.root(i);
     const tree_node& node = graph.tree().nodes()[root];
-    const bool empty = node.time == 0 && node.first_child == tree_node::none;
+    const bool empty = node.time == 0 && node.last_child == tree_node::none;
     const std::string_view program = uftrace::detail::base_name(session.program);
     if (empty && !graph.seen(i)) continue;
     text += "# Function Call Graph for '";

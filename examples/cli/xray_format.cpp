@@ -137,13 +137,13 @@ int xray_info(const arguments& asked) {
 }
 
 const trace_format xray_format{.name = "XRay",
+                               .tool = "llvm-xray",
                                .detect = detect,
                                .info = xray_info,
                                .dump = xray_dump,
                                .report = xray_report,
                                .stacks = xray_stacks,
                                .graph = xray_graph,
-                               .export_to = xray_export,
-                               .replay = nullptr};
+                               .export_to = xray_export};
 
 }  // namespace cli

@@ -14,9 +14,10 @@ namespace backsight::uftrace {
 
 /// One open function, or a slot that was one: slots are reused and never cleared.
 struct frame {
+  static constexpr std::uint32_t no_name = 0xffffffff;
   std::uint64_t total = 0;  ///< when it was entered while it is open; then how long it took
   std::uint64_t child = 0;  ///< how long the functions that it called took
-  std::uint32_t name = 0;   ///< a name of the resolver, kept by the analysis that runs
+  std::uint32_t name = no_name;  ///< a name of the resolver, kept by the analysis that runs
   bool valid = false;       ///< open
   bool hidden = false;      ///< beyond the depth filter
   std::int32_t credit = 0;  ///< of the depth filter when it was entered

@@ -70,6 +70,14 @@ class task_source {
   [[nodiscard]] merged_record& current() noexcept { return current_; }
   void next() { has_ = advance(); }
 
+  /// Gives the plain records from the current one on to `f` until it gives false, their time passes `bound` (or reaches it,
+  /// when not `inclusive`) or another kind of record comes. Gives the number of those that `f` took.
+  template <order O, class F>
+  [[gnu::always_inline]] std::size_t run(std::uint64_t bound, bool inclusive, F&& f) {
+    if constexpr (O == order::little) return run_in<O>(little_range_, little_at_, bound, inclusive, f);
+    else return run_in<O>(big_range_, big_at_, bound, inclusive, f);
+  }
+
   /// The faults met so far.
   [[nodiscard]] const std::vector<fault>& faults() const noexcept { return faults_; }
   /// What uftrace takes for the time of the last record after damage, where it differs.
@@ -111,6 +119,25 @@ class task_source {
 
   bool decode() {
     return little_ ? decode_from<order::little>(little_range_, little_at_) : decode_from<order::big>(big_range_, big_at_);
+  }
+
+  template <order O, class F>
+  [[gnu::always_inline]] std::size_t run_in(task_records<O>& range, typename task_records<O>::iterator& at, std::uint64_t bound, bool inclusive, F& f) {
+    using common = backsight::detail::common_of<task_format<O>>;
+    const std::byte* const first = range.bytes().data() + current_.offset;
+    const std::byte* const end = range.bytes().data() + range.bytes().size();
+    const std::uint64_t past = inclusive ? bound : bound - 1;
+    if (!has_ || (!inclusive && bound == 0)) return 0;
+    const std::byte* here = first;
+    for (; static_cast<std::size_t>(end - here) >= common::size && common::difference(here) == 0; here += common::size) {
+      const record<function_record<O>, O> item(here);
+      if (item[record_head::time] > past || !f(item)) break;
+    }
+    if (here == first) return 0;
+    take<O>({here - common::size, common::size}, current_.offset + static_cast<std::uint64_t>(here - first) - common::size);
+    at = range.at(static_cast<std::size_t>(here - range.bytes().data()), at.context());
+    has_ = advance();
+    return static_cast<std::size_t>(here - first) / common::size;
   }
 
   template <order O>
@@ -324,6 +351,32 @@ class merge {
     }
     last_index_ = out.data_index;
     return true;
+  }
+
+  /// Gives plain entries and exits that come next, all of one task, to `f(data_index, record<function_record<O>, O>)` until
+  /// it gives false, the turn comes to another task or source, or another kind of record comes; gives how many it took.
+  /// Much cheaper than next() where tasks do not alternate all the time. O is the byte order of the recording.
+  template <order O, class F>
+  [[gnu::always_inline]] std::size_t take_run(F&& f) {
+    if (estimating_ || options_.shorter_than != 0 || tasks_tree_.empty()) return 0;
+    const std::size_t i = tasks_tree_.winner();
+    std::uint64_t bound = ~std::uint64_t{0};
+    bool inclusive = true;
+    if (const std::size_t other = tasks_tree_.runner_up(); other < tasks_.size()) {
+      bound = tasks_tree_.time_of(other);
+      inclusive = other > i;
+    }
+    if (others_ && !others_tree_.empty() && others_tree_.time() < bound) {
+      bound = others_tree_.time();
+      inclusive = true;
+    }
+    const auto index = static_cast<std::uint32_t>(i);
+    const std::size_t taken = tasks_[i].template run<O>(bound, inclusive, [&](const auto& item) __attribute__((always_inline)) { return f(index, item); });
+    if (taken == 0) return 0;
+    if (tasks_[i].has()) tasks_tree_.set(i, tasks_[i].current().time);
+    else tasks_tree_.end(i);
+    last_index_ = index;
+    return taken;
   }
 
   /// The next record of that task's own file; null when there is none. For estimates.

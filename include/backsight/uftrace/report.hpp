@@ -43,18 +43,33 @@ class function_report {
   function_report(merge& records, stack_options options) : records_(&records), stacks_(records.source(), options) {}
 
   void run() {
+    with_order(records_->source().info.byte_order, [this](auto o) { run_as<o()>(); });
+  }
+
+ private:
+  template <order O>
+  void run_as() {
     resolver& names = records_->names();
     const std::uint32_t wait = names.intern("linux:schedule"), preempted = names.intern("linux:schedule (pre-empted)");
+    seen_.resize(records_->source().data.size());
     merged_record r;
-    while (records_->next(r)) {
+    for (;;) {
+      run_plain<O>();
+      if (!records_->next(r)) break;
       if (records_->estimating()) estimate(r);
+      seen_[r.data_index].stale = true;
       stacks_.consume(r);
       task_stack& t = stacks_.of(r);
       switch (r.type) {
         case record_type::entry: {
           const function& f = names.find(r.data_index, r.time, r.address);
           if (f.special != special_function::none) [[unlikely]] stacks_.note(t, f.special);
+          if (frame* const top = stacks_.slot(t, t.height - 1)) top->name = f.name;
           if (!stacks_.show_entry(t)) break;
+          // The names in the slots are those of the old program.
+          if (f.special == special_function::exec) [[unlikely]] {
+            for (frame& slot : t.frames) slot.name = frame::no_name;
+          }
           if (f.special != special_function::none) [[unlikely]] stacks_.apply(t, f.special);
           break;
         }
@@ -77,6 +92,106 @@ class function_report {
     finish();
   }
 
+  /// How often addresses are on a task's stack, by a hash of them: where it is 0 the stack need not be searched.
+  struct seen_addresses {
+    static constexpr std::size_t size = 1024;
+    std::vector<std::uint16_t> count;
+    bool stale = true;
+
+    [[nodiscard]] static std::size_t slot(std::uint64_t address) noexcept { return (address * 0x9e3779b97f4a7c15ULL) >> 54; }
+    void recount(const task_stack& t) {
+      count.assign(size, 0);
+      stale = false;
+      for (std::int64_t i = 0; i < t.height; ++i) ++count[slot(t.addresses[static_cast<std::size_t>(i)])];
+    }
+  };
+
+  /// Takes in a run of plain entries and exits of one task: what consume, show_entry, show_exit and count do, with the
+  /// stack's variables in registers and without a record in between.
+  template <order O>
+  void run_plain() {
+    resolver& names = records_->names();
+    task_stack* t = nullptr;
+    seen_addresses* seen = nullptr;
+    std::size_t height = 0, limit = 0;
+    std::int64_t user_height = 0;
+    std::int32_t credit = 0;
+    std::uint64_t last = 0;
+    bool lasting = false;
+    (void)records_->template take_run<O>([&](std::uint32_t data_index, const record<function_record<O>, O>& item) __attribute__((always_inline)) {
+      if (t == nullptr) [[unlikely]] {
+        task_stack& found = stacks_.all()[data_index];
+        if (!found.started || found.lost || found.height < 0 || static_cast<std::uint64_t>(found.height) > found.frames.size()) return false;
+        t = &found;
+        seen = &seen_[data_index];
+        if (seen->stale) seen->recount(found);
+        height = static_cast<std::size_t>(t->height);
+        limit = t->frames.size();
+        user_height = t->user_height;
+        credit = t->credit;
+        lasting = names.is_lasting(data_index, item[record_head::time]);
+      }
+      const std::uint64_t time = item[record_head::time], address = item[record_head::address];
+      if (item[record_head::type] == record_type::entry) {
+        const function& f = names.find(data_index, time, address);
+        if (f.special != special_function::none || height >= limit) return false;
+        t->addresses[height] = address;
+        const bool hidden = credit <= 0;
+        t->frames[height] = {time, 0, f.name, true, hidden, credit};
+        credit -= !hidden;
+        ++seen->count[seen_addresses::slot(address)];
+        ++height;
+        ++user_height;
+      } else {
+        if (height == 0) return false;
+        frame& f = t->frames[height - 1];
+        const std::uint64_t entered = t->addresses[height - 1];
+        if (!f.valid || entered != address || !lasting || f.name == frame::no_name) return false;
+        --height;
+        user_height -= user_height > 0;
+        const std::uint64_t total = time - f.total;
+        f.valid = false;
+        f.total = total;
+        f.child = std::min(f.child, total);
+        credit = f.credit;
+        if (height != 0) t->frames[height - 1].child += total;
+        const bool again = --seen->count[seen_addresses::slot(address)] != 0 && on_stack(*t, height, address);
+        if (!f.hidden) {
+          if (f.name >= rows_.size()) [[unlikely]] grow(f.name);
+          add(rows_[f.name], total, f.child, again);
+        }
+      }
+      last = time;
+      return true;
+    });
+    if (t == nullptr) return;
+    t->height = static_cast<std::int64_t>(height);
+    t->user_height = user_height;
+    t->credit = credit;
+    if (last != 0) {
+      t->last_time = t->consumed_time = last;
+      t->last_was_perf = false;
+    }
+  }
+
+  /// From the top down: recursion mostly is near.
+  [[nodiscard]] static bool on_stack(const task_stack& t, std::size_t height, std::uint64_t address) noexcept {
+    for (std::size_t i = height; i-- != 0;) {
+      if (t.addresses[i] == address) return true;
+    }
+    return false;
+  }
+
+  static void add(report_row& row, std::uint64_t total, std::uint64_t child, bool recursive) noexcept {
+    ++row.calls;
+    row.self += total - child;
+    row.square_sum += total * total;
+    row.min = std::min(row.min, total);
+    row.max = std::max(row.max, total);
+    (recursive ? row.recursive : row.total) += total;
+  }
+
+ public:
   /// The rows in no order; calls is not 0 in any.
   [[nodiscard]] std::vector<report_row> rows() const {
     std::vector<report_row> all;
@@ -123,22 +238,8 @@ class function_report {
     if (name >= rows_.size()) [[unlikely]] grow(name);
     const frame* const f = stacks_.slot(t, t.height);
     if (f == nullptr) return;
-    report_row& row = rows_[name];
-    const std::uint64_t address = t.addresses[static_cast<std::size_t>(t.height)], total = f->total;
-    ++row.calls;
-    row.self += total - f->child;
-    row.square_sum += total * total;
-    row.min = std::min(row.min, total);
-    row.max = std::max(row.max, total);
-    bool recursive = false;
-    // From the top down: recursion mostly is near.
-    for (auto i = static_cast<std::size_t>(t.height); i-- != 0;) {
-      if (t.addresses[i] == address) {
-        recursive = true;
-        break;
-      }
-    }
-    (recursive ? row.recursive : row.total) += total;
+    const auto height = static_cast<std::size_t>(t.height);
+    add(rows_[name], f->total, f->child, on_stack(t, height, t.addresses[height]));
   }
   [[gnu::noinline]] void grow(std::uint32_t name) {
     const std::size_t old = rows_.size();
@@ -162,6 +263,7 @@ class function_report {
   merge* records_;
   call_stacks stacks_;
   std::vector<report_row> rows_;
+  std::vector<seen_addresses> seen_;
 };
 
 /// One line of `uftrace report --task`.

@@ -50,7 +50,7 @@ struct function {
 /// fixed-size cache; a new one a binary search for the mapping and one for the symbol.
 class resolver {
  public:
-  explicit resolver(const recording& from) : from_(&from), ranges_(from.data.size()), cache_(cache_size) {
+  explicit resolver(const recording& from) : from_(&from), ranges_(from.data.size()), cache_(std::size_t{1} << cache_bits) {
     functions_of_.resize(from.modules.size());
   }
   resolver(const resolver&) = delete;
@@ -58,12 +58,19 @@ class resolver {
 
   /// The function at `address` for the task whose data file has that index, at that time. Never fails: what no symbol
   /// covers is a function named `<address>`. The reference is valid as long as the resolver.
-  [[nodiscard]] const function& find(std::uint32_t data_index, std::uint64_t time, std::uint64_t address) {
+  [[nodiscard, gnu::always_inline]] const function& find(std::uint32_t data_index, std::uint64_t time, std::uint64_t address) {
     range& r = ranges_[data_index];
     if (time < r.from || time >= r.until) enter_range(r, data_index, time);
-    cached& slot = cache_[((address * 0x9e3779b97f4a7c15ULL) >> 50) ^ (r.session & (cache_size - 1))];
-    if (slot.address == address && slot.session == r.session) [[likely]] return *slot.found;
+    const std::uint64_t key = address | std::uint64_t{r.session} << 48;
+    cached& slot = cache_[(key * 0x9e3779b97f4a7c15ULL) >> (64 - cache_bits)];
+    if (slot.key == key && address < (std::uint64_t{1} << 48)) [[likely]] return *slot.found;
     return search(slot, r.session, time, address);
+  }
+
+  /// Whether find() gives the same for an address as long as the task's session stays the same: no library was loaded later.
+  [[nodiscard]] bool is_lasting(std::uint32_t data_index, std::uint64_t time) {
+    const std::uint32_t number = session_of(data_index, time);
+    return number == no_session || from_->sessions[number].libraries.empty();
   }
 
   /// The text of a name. Valid as long as the resolver.
@@ -130,10 +137,9 @@ class resolver {
   [[nodiscard]] const recording& source() const noexcept { return *from_; }
 
  private:
-  static constexpr std::size_t cache_size = std::size_t{1} << 14;
+  static constexpr unsigned cache_bits = 12;
   struct cached {
-    std::uint64_t address = ~std::uint64_t{0};
-    std::uint32_t session = no_session - 1;
+    std::uint64_t key = ~std::uint64_t{0};  ///< address, and in the upper 16 bits the session
     const function* found = nullptr;
   };
   struct range {
@@ -152,7 +158,7 @@ class resolver {
   }
 
   /// Finds the longest stretch of time around `time` in which the task's session stays the same.
-  void enter_range(range& r, std::uint32_t data_index, std::uint64_t time) {
+  [[gnu::noinline]] void enter_range(range& r, std::uint32_t data_index, std::uint64_t time) {
     const std::uint32_t number = from_->data[data_index].task;
     r = {0, ~std::uint64_t{0}, no_session};
     if (number == task_data::no_task) return;
@@ -207,7 +213,7 @@ class resolver {
       }
     }
     if (found == nullptr) found = &unknown_function(address);
-    if (lasting) slot = {address, session_number, found};
+    if (lasting && address < (std::uint64_t{1} << 48) && session_number < 0xffff) slot = {address | std::uint64_t{session_number} << 48, found};
     return *found;
   }
 

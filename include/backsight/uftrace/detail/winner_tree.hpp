@@ -31,6 +31,18 @@ class winner_tree {
   /// The source with the smallest time. Precondition: there is a source.
   [[nodiscard]] std::size_t winner() const noexcept { return times_.size() < 2 ? 0 : nodes_[1]; }
   [[nodiscard]] std::uint64_t time() const noexcept { return times_[winner()]; }
+  /// The source that comes out behind the winner if that ends; the number of sources when there is none. The siblings on
+  /// the winner's way up are all that can.
+  [[nodiscard]] std::size_t runner_up() const noexcept {
+    std::size_t best = times_.size();
+    if (times_.size() < 2) return best;
+    for (std::size_t node = winner() + leaves_; node > 1; node /= 2) {
+      const std::size_t other = child(node ^ 1);
+      if (other < times_.size() && ended_[other] == 0 && (best == times_.size() || earlier(other, best))) best = other;
+    }
+    return best;
+  }
+  [[nodiscard]] std::uint64_t time_of(std::size_t source) const noexcept { return times_[source]; }
 
  private:
   [[nodiscard]] bool earlier(std::size_t a, std::size_t b) const noexcept {

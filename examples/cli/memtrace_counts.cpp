@@ -250,8 +250,9 @@ int basic_counts(const trace_folder& folder, output& out) {
   }
   std::vector<std::size_t> order(shards.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return shards[a].windows[0].instructions > shards[b].windows[0].instructions;
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    const std::uint64_t first = shards[a].windows[0].instructions, second = shards[b].windows[0].instructions;
+    return first != second ? first > second : a < b;
   });
   for (const std::size_t i : order) {
     if (cores) out.print("Core %zu counts:\n", i);

@@ -73,6 +73,7 @@ set(BACKSIGHT_HEADERS
   include/backsight/io/snappy_frame.hpp
   include/backsight/io/uftrace_directory.hpp
   include/backsight/io/zip.hpp
+  include/backsight/io/zip_trace.hpp
 
   include/backsight/memtrace/analyzers.hpp
   include/backsight/memtrace/check.hpp

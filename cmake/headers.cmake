@@ -69,6 +69,7 @@ set(BACKSIGHT_HEADERS
   include/backsight/io/lz4_frame.hpp
   include/backsight/io/mapped_file.hpp
   include/backsight/io/snappy_frame.hpp
+  include/backsight/io/uftrace_directory.hpp
   include/backsight/io/zip.hpp
 
   include/backsight/memtrace/analyzers.hpp
@@ -86,6 +87,29 @@ set(BACKSIGHT_HEADERS
   include/backsight/memtrace/types.hpp
   include/backsight/memtrace/window_index.hpp
   include/backsight/memtrace/windows.hpp
+
+  include/backsight/uftrace/arguments.hpp
+  include/backsight/uftrace/call_stacks.hpp
+  include/backsight/uftrace/call_tree.hpp
+  include/backsight/uftrace/debug_file.hpp
+  include/backsight/uftrace/detail/lines.hpp
+  include/backsight/uftrace/detail/short_name_parser.hpp
+  include/backsight/uftrace/detail/winner_tree.hpp
+  include/backsight/uftrace/enumerations.hpp
+  include/backsight/uftrace/events.hpp
+  include/backsight/uftrace/info.hpp
+  include/backsight/uftrace/memory_map.hpp
+  include/backsight/uftrace/merge.hpp
+  include/backsight/uftrace/recording.hpp
+  include/backsight/uftrace/records.hpp
+  include/backsight/uftrace/report.hpp
+  include/backsight/uftrace/resolver.hpp
+  include/backsight/uftrace/schema.hpp
+  include/backsight/uftrace/short_name.hpp
+  include/backsight/uftrace/symbols.hpp
+  include/backsight/uftrace/task_list.hpp
+  include/backsight/uftrace/uftrace.hpp
+  include/backsight/uftrace/value_text.hpp
 
   include/backsight/xray/basic.hpp
   include/backsight/xray/block_index.hpp

@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include <backsight/core/print.hpp>
+#include <backsight/uftrace/records.hpp>
 #include <backsight/xray/basic.hpp>
 #include <backsight/xray/fdr.hpp>
 
@@ -19,7 +20,7 @@ template <class T>
 std::string name_of_type() {
   std::string_view text = __PRETTY_FUNCTION__;
   text = text.substr(text.find("T = ") + 4);
-  text = text.substr(0, text.find_first_of(";]"));
+  text = text.substr(0, text.find_first_of(";]<"));
   while (text.find("::") != std::string_view::npos) text.remove_prefix(text.find("::") + 2);
   return std::string(text);
 }
@@ -67,6 +68,12 @@ int main(int count, char** words) {
   // A format is one line: its headers, then its kinds of record.
   if (format == "xray") return print_record<xray::file_header>(), print_records(xray::fdr_format<order::little>::records{}), 0;
   if (format == "xray_basic") return print_records(xray::basic_format<order::little>::records{}), 0;
+  if (format == "uftrace") {
+    print_record<uftrace::file_header>();
+    print_records(uftrace::task_format<order::little>::records{});
+    print_records(uftrace::perf_format<order::little>::records{});
+    return 0;
+  }
   std::fprintf(stderr, "format_tables: no format is called %s\n", words[1]);
   return 1;
 }

@@ -57,6 +57,7 @@ set(BACKSIGHT_HEADERS
   include/backsight/dwarf/expression.hpp
   include/backsight/dwarf/pointer_encoding.hpp
 
+  include/backsight/elf/indexed_range.hpp
   include/backsight/elf/schema.hpp
   include/backsight/elf/sections.hpp
   include/backsight/elf/symbols.hpp

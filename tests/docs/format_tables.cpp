@@ -6,6 +6,7 @@
 #include <string_view>
 #include <type_traits>
 
+#include <backsight/cfi/table.hpp>
 #include <backsight/core/print.hpp>
 #include <backsight/memtrace/memtrace.hpp>
 #include <backsight/memtrace/window_index.hpp>
@@ -80,6 +81,10 @@ int main(int count, char** words) {
   // A format is one line: its headers, then its kinds of record.
   if (format == "xray") return print_record<xray::file_header>(), print_records(xray::fdr_format<order::little>::records{}), 0;
   if (format == "xray_basic") return print_records(xray::basic_format<order::little>::records{}), 0;
+  if (format == "unwind_table") {
+    return print_record<cfi::table_header>(), print_record<cfi::table_run>(), print_record<cfi::table_page>(),
+           print_record<cfi::unwind_rule>(), 0;
+  }
   if (format == "memtrace") return print_records(memtrace::final_format::records{}), 0;
   if (format == "memtrace_raw") return print_records(memtrace::raw_format::records{}), 0;
   if (format == "memtrace_files") {

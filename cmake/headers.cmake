@@ -82,6 +82,7 @@ set(BACKSIGHT_HEADERS
   include/backsight/io/snappy_frame.hpp
   include/backsight/io/uftrace_directory.hpp
   include/backsight/io/zip.hpp
+  include/backsight/io/zip_trace.hpp
 
   include/backsight/memtrace/analyzers.hpp
   include/backsight/memtrace/check.hpp
@@ -107,6 +108,7 @@ set(BACKSIGHT_HEADERS
   include/backsight/uftrace/detail/short_name_parser.hpp
   include/backsight/uftrace/detail/winner_tree.hpp
   include/backsight/uftrace/enumerations.hpp
+  include/backsight/uftrace/events.hpp
   include/backsight/uftrace/info.hpp
   include/backsight/uftrace/memory_map.hpp
   include/backsight/uftrace/merge.hpp
@@ -118,6 +120,7 @@ set(BACKSIGHT_HEADERS
   include/backsight/uftrace/short_name.hpp
   include/backsight/uftrace/symbols.hpp
   include/backsight/uftrace/task_list.hpp
+  include/backsight/uftrace/uftrace.hpp
   include/backsight/uftrace/value_text.hpp
 
   include/backsight/xray/basic.hpp

@@ -10,6 +10,7 @@
 #include <backsight/core/print.hpp>
 #include <backsight/memtrace/memtrace.hpp>
 #include <backsight/memtrace/window_index.hpp>
+#include <backsight/uftrace/records.hpp>
 #include <backsight/xray/basic.hpp>
 #include <backsight/xray/fdr.hpp>
 
@@ -22,7 +23,7 @@ template <class T>
 std::string name_of_type() {
   std::string_view text = __PRETTY_FUNCTION__;
   text = text.substr(text.find("T = ") + 4);
-  text = text.substr(0, text.find_first_of(";]"));
+  text = text.substr(0, text.find_first_of(";]<"));
   while (text.find("::") != std::string_view::npos) text.remove_prefix(text.find("::") + 2);
   return std::string(text);
 }
@@ -93,6 +94,12 @@ int main(int count, char** words) {
   }
   if (format == "memtrace_types") return print_enumerators<memtrace::trace_type>(memtrace::trace_type_count), 0;
   if (format == "memtrace_markers") return print_enumerators<memtrace::marker_type>(memtrace::marker_type_count), 0;
+  if (format == "uftrace") {
+    print_record<uftrace::file_header>();
+    print_records(uftrace::task_format<order::little>::records{});
+    print_records(uftrace::perf_format<order::little>::records{});
+    return 0;
+  }
   std::fprintf(stderr, "format_tables: no format is called %s\n", words[1]);
   return 1;
 }

@@ -199,9 +199,9 @@ class c_table_form {
     entry_ = static_cast<std::uint32_t>(std::max_element(entries.begin(), entries.end()) - entries.begin());
     ranked_.resize(uses.size());
     for (std::size_t i = 0; i < ranked_.size(); ++i) ranked_[i] = static_cast<std::uint32_t>(i);
-    std::stable_sort(ranked_.begin(), ranked_.end(), [&](std::uint32_t a, std::uint32_t b) {
+    std::sort(ranked_.begin(), ranked_.end(), [&](std::uint32_t a, std::uint32_t b) {
       if ((a == entry_) != (b == entry_)) return a == entry_;
-      return uses[a] > uses[b];
+      return uses[a] != uses[b] ? uses[a] > uses[b] : a < b;
     });
     order_.resize(uses.size());
     for (std::size_t i = 0; i < ranked_.size(); ++i) order_[ranked_[i]] = static_cast<std::uint32_t>(i);

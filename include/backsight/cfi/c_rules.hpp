@@ -114,11 +114,8 @@ class c_rule_writer {
     std::uint64_t column = 0;
     bool has_return_address = false;
     const auto in_words = [&](std::int64_t offset) -> std::int8_t {
-      if (offset % word != 0 || offset == 0 || offset / word > 127 || offset / word < -128) {
-        fits = false;
-        return 0;
-      }
-      return static_cast<std::int8_t>(offset / word);
+      fits = fits && offset % word == 0 && offset != 0 && offset / word <= 127 && offset / word >= -128;
+      return fits ? static_cast<std::int8_t>(offset / word) : std::int8_t{0};
     };
     const trace_error error = walk_general_rule(
         rows_.text(rule),
@@ -228,7 +225,7 @@ class c_rule_writer {
     for (const std::size_t i : columns_) out_(", int r", unsigned{Arch::saved[i]});
     out_(") {\n  uint64_t cfa, ra, pc;\n  if ((c->flags >> (slot < 4u ? slot : slot + 4u) & 1u) == 0) return ", p,
          "_stop(c, 4);\n  cfa = (c->r[slot] + (uint64_t)(int64_t)offset)", out_.cut(), ";\n  if (ra_word != 0) {\n    if (!", p,
-         "_load(", at_word("ra_word"), out_.memory_arguments(), ", &ra)) return ", p, "_stop(c, 4);\n  } else {\n");
+         "_load((cfa + (uint64_t)(int64_t)(ra_word * ", Arch::address_size, "))", out_.cut(), out_.memory_arguments(), ", &ra)) return ", p, "_stop(c, 4);\n  } else {\n");
     const std::size_t own = slots::of(Arch::return_address);
     if constexpr (!Arch::return_address_is_pc) {
       out_("    if ((c->flags & ", c_wide{slots::flag(own)}, ") == 0) return ", p, "_stop(c, 6);\n");
@@ -246,9 +243,6 @@ class c_rule_writer {
     out_("  c->r[0] = pc;\n  c->r[1] = cfa;\n");
     write_return_address("c->");
     out_("  c->flags = (c->flags & ", c_wide{kept_flags() & ~c_flag_exact}, ") | ", c_wide{slots::flag(1)}, ";\n  return 0;\n}\n\n");
-  }
-  [[nodiscard]] const char* at_word(const char*) const noexcept {
-    return Arch::address_size == 4 ? "(cfa + (uint64_t)(int64_t)(ra_word * 4)) & 0xffffffffu" : "cfa + (uint64_t)(int64_t)(ra_word * 8)";
   }
 
   /// An offset from the CFA, as an expression of C.
@@ -307,8 +301,7 @@ class c_rule_writer {
     } else if (cfa.kind == cfa_kind::expression) {
       out_("  error = ", p, "_expression_", expression++, "(c, 0", out_.memory_arguments(), ", &cfa);\n  if (error != 0) return ", p, "_stop(c, error);\n");
     } else {
-      out_("  return ", p, "_stop(c, ", cfa.kind == cfa_kind::none ? 6 : 4, ");\n}\n\n");
-      return;
+      return void(out_("  return ", p, "_stop(c, ", cfa.kind == cfa_kind::none ? 6 : 4, ");\n}\n\n"));
     }
     out_("  n.r[1] = cfa;\n  n.flags |= ", c_wide{slots::flag(1)}, ";\n");
     bool has_return_address = false, outermost = false;
@@ -321,12 +314,10 @@ class c_rule_writer {
         write_register_rule(r, expression);
       }
     }
-    if (outermost) out_("  return ", p, "_stop(c, 1);\n}\n\n");
-    if (outermost) return;
+    if (outermost) return void(out_("  return ", p, "_stop(c, 1);\n}\n\n"));
     if (!has_return_address) {
       const std::uint8_t slot = slots::of(column);
-      if (slot == slots::none) out_("  return ", p, "_stop(c, 6);\n}\n\n");
-      if (slot == slots::none) return;
+      if (slot == slots::none) return void(out_("  return ", p, "_stop(c, 6);\n}\n\n"));
       out_("  if ((c->flags & ", c_wide{slots::flag(slot)}, ") == 0) return ", p, "_stop(c, 6);\n  ra = c->r[", unsigned{slot}, "];\n");
     }
     write_pc("ra");

@@ -40,7 +40,7 @@ std::vector<std::vector<std::byte>> expressions() {
   std::mt19937_64 random(11);
   constexpr int plain[] = {0x06, 0x12, 0x13, 0x14, 0x16, 0x17, 0x19, 0x1a, 0x1b, 0x1c, 0x1d, 0x1e, 0x1f, 0x20,
                            0x21, 0x22, 0x24, 0x25, 0x26, 0x27, 0x29, 0x2a, 0x2b, 0x2c, 0x2d, 0x2e, 0x96};
-  for (int i = 0; i < 120; ++i) {
+  for (int i = 0; i < 30; ++i) {
     std::vector<std::byte> code = of({0x77, static_cast<int>(random() % 64), 0x76, 0, 0x73, 8});
     for (int n = 0; n < 10; ++n) {
       const auto push = [&](std::initializer_list<int> values) {
@@ -85,7 +85,7 @@ void check(const char* command) {
   REQUIRE(object.compiles());
   const auto kept = compiled::kept_slots<Arch>(table->view(), cfi::c_registers::all);
   const auto t = compiled::compare_rows<Arch>(section, object.step(), true, kept, nullptr);
-  CHECK(t.rows >= 3 * 160);
+  CHECK(t.rows >= 3 * 70);
   CHECK(t.differences == 0);
 }
 
@@ -98,5 +98,5 @@ TEST_CASE("expressions as C statements give what the interpreter gives") {
   }
   check<cfi::arch::x86_64>("gcc -std=c11 -O0");
   check<cfi::arch::i386>("gcc -std=c11 -O0");
-  if (compiled::have("clang-19")) check<cfi::arch::x86_64>("clang-19 -std=c11 -O1");
+  if (compiled::have("clang-19")) check<cfi::arch::x86_64>("clang-19 -std=c11 -O0");
 }

@@ -250,7 +250,8 @@ class c_code_form {
   void write_tree(std::span<const c_function> functions) {
     const auto& rows = rows_.rows();
     c_names<Out> names(out_, functions);
-    out_("  if (address < ", c_wide{rows.front().begin - base_}, ") goto none;\n");
+    // A comparison with zero would be a warning.
+    if (rows.front().begin != base_) out_("  if (address < ", c_wide{rows.front().begin - base_}, ") goto none;\n");
     // Places within the code are small numbers, so comparing them takes short instructions.
     const std::uint64_t span = rows.back().begin - rows.front().begin;
     narrow_ = span < 0x7fffffff;

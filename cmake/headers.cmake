@@ -18,12 +18,14 @@ set(BACKSIGHT_HEADERS
   include/backsight/cfi/arch/riscv64.hpp
   include/backsight/cfi/arch/x86_64.hpp
   include/backsight/cfi/batch.hpp
+  include/backsight/cfi/cfi.hpp
   include/backsight/cfi/frame.hpp
   include/backsight/cfi/frame_sections.hpp
   include/backsight/cfi/general_rule.hpp
   include/backsight/cfi/header_table.hpp
   include/backsight/cfi/in_process.hpp
   include/backsight/cfi/interpreter.hpp
+  include/backsight/cfi/libunwind.hpp
   include/backsight/cfi/lookup.hpp
   include/backsight/cfi/program.hpp
   include/backsight/cfi/rule.hpp

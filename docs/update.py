@@ -102,7 +102,7 @@ def prose(page):
 def main():
     words = sys.argv[1:]
     check = "--check" in words and os.environ.get("BACKSIGHT_UPDATE_GOLDEN") != "1"
-    build = next((word for word in words if word != "--check"), "")
+    build = os.path.abspath(next((word for word in words if word != "--check"), ""))
     failed = False
     for path in ["README.md", *sorted(os.path.relpath(p, ROOT) for p in glob.glob(os.path.join(ROOT, "docs", "**", "*.md"), recursive=True))]:
         page = read(path)

@@ -53,6 +53,10 @@ int run(command which, const char* name, const cli::arguments& arguments) {
     std::fprintf(stderr, "backsight: %s does not apply to a %s trace\n", name, format->name);
     return cli::usage;
   }
+  if (!arguments.as.empty() && (format->tool == nullptr || arguments.as != format->tool)) {
+    std::fprintf(stderr, "backsight: %s does not read %s traces\n", arguments.as.c_str(), format->name);
+    return cli::usage;
+  }
   return (format->*which)(arguments);
 }
 

@@ -193,10 +193,6 @@ int dump(const arguments& asked) {
 const trace_format memtrace_format{.name = "memtrace",
                                    .detect = detect,
                                    .info = info,
-                                   .dump = dump,
-                                   .report = nullptr,
-                                   .stacks = nullptr,
-                                   .graph = nullptr,
-                                   .export_to = nullptr};
+                                   .dump = dump};
 
 }  // namespace cli

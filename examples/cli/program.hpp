@@ -151,16 +151,18 @@ class input {
 
 /// What the program can do with one kind of trace; null where a command means nothing for it.
 struct trace_format {
-  const char* name;
+  const char* name = nullptr;
+  /// What `--as` calls the format's own tool; null when no common command prints as it does.
+  const char* tool = nullptr;
   /// The trace is of this format, told from its first 64 bytes (`head`, empty for a folder) or the folder's files.
-  bool (*detect)(const std::string& path, backsight::byte_view head);
-  int (*info)(const arguments&);
-  int (*dump)(const arguments&);
-  int (*report)(const arguments&);
-  int (*stacks)(const arguments&);
-  int (*graph)(const arguments&);
-  int (*export_to)(const arguments&);
-  int (*replay)(const arguments&);
+  bool (*detect)(const std::string& path, backsight::byte_view head) = nullptr;
+  int (*info)(const arguments&) = nullptr;
+  int (*dump)(const arguments&) = nullptr;
+  int (*report)(const arguments&) = nullptr;
+  int (*stacks)(const arguments&) = nullptr;
+  int (*graph)(const arguments&) = nullptr;
+  int (*export_to)(const arguments&) = nullptr;
+  int (*replay)(const arguments&) = nullptr;
 };
 
 extern const trace_format memtrace_format;

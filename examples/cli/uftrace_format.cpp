@@ -185,7 +185,15 @@ std::vector<std::string> final_names(const uftrace::recording& from) {
   return names;
 }
 
-const trace_format uftrace_format{"uftrace",     &detect,        &uftrace_info,   &uftrace_dump, &uftrace_report,
-                                  &uftrace_stacks, &uftrace_graph, &uftrace_export, &uftrace_replay};
+const trace_format uftrace_format{.name = "uftrace",
+                                  .tool = "uftrace",
+                                  .detect = detect,
+                                  .info = uftrace_info,
+                                  .dump = uftrace_dump,
+                                  .report = uftrace_report,
+                                  .stacks = uftrace_stacks,
+                                  .graph = uftrace_graph,
+                                  .export_to = uftrace_export,
+                                  .replay = uftrace_replay};
 
 }  // namespace cli

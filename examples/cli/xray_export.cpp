@@ -184,8 +184,7 @@ int xray_export(const arguments& asked) {
   if (asked.to == "yaml") return export_llvm_yaml(trace, names, asked);
   if (asked.as == "llvm-xray") {
     if (asked.to == "chrome") return export_llvm_chrome(trace, names, asked);
-    std::fprintf(stderr, "backsight: llvm-xray has no export to %s\n", asked.to.c_str());
-    return usage;
+    return no_such_form(("export to " + asked.to).c_str());
   }
   output out(asked.output);
   if (asked.to == "chrome") {
@@ -205,6 +204,7 @@ int xray_export(const arguments& asked) {
 }
 
 int xray_graph(const arguments& asked) {
+  if (!asked.as.empty()) return no_such_form("graph");
   xray_trace trace;
   xray_names names;
   if (!trace.open(asked.path()) || !names.open(asked.symbols)) return bad_input;

@@ -126,6 +126,7 @@ void print_text(output& out, const xray_trace& trace, const summary& all) {
 }  // namespace
 
 int xray_info(const arguments& asked) {
+  if (!asked.as.empty()) return no_such_form("info");
   xray_trace trace;
   if (!trace.open(asked.path())) return bad_input;
   summary all;
@@ -137,13 +138,13 @@ int xray_info(const arguments& asked) {
 }
 
 const trace_format xray_format{.name = "XRay",
+                               .tool = "llvm-xray",
                                .detect = detect,
                                .info = xray_info,
                                .dump = xray_dump,
                                .report = xray_report,
                                .stacks = xray_stacks,
                                .graph = xray_graph,
-                               .export_to = xray_export,
-                               .replay = nullptr};
+                               .export_to = xray_export};
 
 }  // namespace cli

@@ -21,6 +21,11 @@ std::string close_brackets(std::string name) {
 
 }  // namespace
 
+int no_such_form(const char* command) {
+  std::fprintf(stderr, "backsight: llvm-xray has no %s to print as\n", command);
+  return usage;
+}
+
 bool xray_names::open(const std::string& path) {
   if (path.empty()) return true;
   if (!file_.open(path)) return false;

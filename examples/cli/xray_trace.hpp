@@ -90,6 +90,9 @@ class xray_trace {
   std::map<std::uint64_t, backsight::fault> faults_;
 };
 
+/// Reports that llvm-xray has nothing to compare a command with, and gives `usage`.
+int no_such_form(const char* command);
+
 int xray_info(const arguments&);
 int xray_dump(const arguments&);
 int xray_report(const arguments&);

@@ -7,6 +7,8 @@
 #include <type_traits>
 
 #include <backsight/core/print.hpp>
+#include <backsight/memtrace/memtrace.hpp>
+#include <backsight/memtrace/window_index.hpp>
 #include <backsight/uftrace/records.hpp>
 #include <backsight/xray/basic.hpp>
 #include <backsight/xray/fdr.hpp>
@@ -41,7 +43,10 @@ std::string type_of_member() {
 /// on little-endian machines, from the most significant one on big-endian machines.
 template <class S>
 void print_record() {
-  std::printf("### %s\n\n%zu bytes%s.\n\n", name_of_type<S>().c_str(), size_of<S>, has_payload<S> ? " and a payload" : "");
+  // A schema that is a template is called by the name that it prints.
+  const std::string type = name_of_type<S>();
+  const std::string name_of_record = type.find('<') == std::string::npos ? type : name_of_schema<S>();
+  std::printf("### %s\n\n%zu bytes%s.\n\n", name_of_record.c_str(), size_of<S>, has_payload<S> ? " and a payload" : "");
   std::printf("| offset | bits | member | type |\n|---:|---:|---|---|\n");
   for_each_member<S>([]<class M>(M, auto index) {
     constexpr detail::placement place = detail::layout_of<S>::template place_of<index>;
@@ -53,6 +58,13 @@ void print_record() {
   });
   if constexpr (has_payload<S>) std::printf("| %zu | | payload | bytes |\n", size_of<S>);
   std::printf("\n");
+}
+
+/// The enumerators of a type that has names, by number.
+template <class E>
+void print_enumerators(unsigned count) {
+  std::printf("| number | name |\n|---:|---|\n");
+  for (unsigned i = 0; i < count; ++i) std::printf("| %u | `%s` |\n", i, enumerator_name(static_cast<E>(i)));
 }
 
 template <class... Schemas>
@@ -74,6 +86,15 @@ int main(int count, char** words) {
     print_records(uftrace::perf_format<order::little>::records{});
     return 0;
   }
+  if (format == "memtrace") return print_records(memtrace::final_format::records{}), 0;
+  if (format == "memtrace_raw") return print_records(memtrace::raw_format::records{}), 0;
+  if (format == "memtrace_files") {
+    print_records(detail::type_list<memtrace::encodings_header, memtrace::encodings_entry, memtrace::schedule_entry,
+                                    memtrace::index_header, memtrace::index_entry>{});
+    return 0;
+  }
+  if (format == "memtrace_types") return print_enumerators<memtrace::trace_type>(memtrace::trace_type_count), 0;
+  if (format == "memtrace_markers") return print_enumerators<memtrace::marker_type>(memtrace::marker_type_count), 0;
   std::fprintf(stderr, "format_tables: no format is called %s\n", words[1]);
   return 1;
 }

@@ -106,9 +106,9 @@ class rule_cache {
     std::uint64_t stamp = 0;  // No address space with a module has stamp 0.
     std::array<std::byte, rule_size<Arch>> rule{};
   };
-  /// The place for an address. Shifts and not a multiplication: this is on the path from one frame to the next.
-  [[nodiscard]] entry& slot(std::uint64_t address) noexcept {
-    return entries_[(address ^ address >> Bits) & ((std::size_t{1} << Bits) - 1)];
+  /// The place for a pc. Shifts and not a multiplication: this is on the path from one frame to the next.
+  [[nodiscard]] entry& slot(std::uint64_t pc) noexcept {
+    return entries_[(pc ^ pc >> Bits) & ((std::size_t{1} << Bits) - 1)];
   }
   void clear() noexcept { entries_ = {}; }
 

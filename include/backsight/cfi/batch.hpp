@@ -47,7 +47,7 @@ void walk_batch(Cache&& cache, Next&& next, Done&& done) {
     for (;;) {
       if (item.result.count == item.pcs.size()) return stop::limit;
       item.pcs[item.result.count++] = item.start.pc;
-      const found_rule found = detail::look_up(*item.space, item.start.lookup_address(), cache);
+      const found_rule found = detail::look_up(*item.space, item.start.pc, item.start.lookup_address(), cache);
       if (found.rule == nullptr) return found.module == nullptr ? stop::no_module : stop::no_information;
       if (detail::is_common(found.rule)) [[likely]] {
         const stop why = detail::locate(item.start, found.rule, item.memory, l.at);

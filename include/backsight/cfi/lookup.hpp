@@ -107,6 +107,10 @@ class section_unwinder {
   /// Turns a frame into its caller's. `bias` is the load address minus the section's address of the same byte.
   template <memory_reader Memory>
   [[nodiscard]] stop step(frame<Arch>& f, std::uint64_t bias, Memory&& memory) noexcept {
+    // Finding the row takes longer than fetching the lines of the stack that it will lead to.
+    if constexpr (requires { memory.prefetch(bias); }) {
+      for (std::uint64_t ahead = 0; ahead < 1024; ahead += 64) memory.prefetch(f.stack_pointer() + ahead);
+    }
     const auto found = find_row(f.lookup_address() - bias);
     if (!found) return found.error().code == errc::not_found ? stop::no_information : stop::bad_rule;
     return apply<Arch, O>(f, **found, cie().return_address_register, cie().signal_frame, index_->in().bytes(), memory);

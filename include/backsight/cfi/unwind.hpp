@@ -35,25 +35,24 @@ inline void prefetch(Memory& memory, std::uint64_t address) noexcept {
   if constexpr (requires { memory.prefetch(address); }) memory.prefetch(address);
 }
 
-/// Asks for the lines of the stack up to some distance above the stack pointer, each once: a walk goes upwards, and
-/// fetching the lines in between costs less than waiting for those that are needed.
-template <class Memory>
-inline void prefetch_up_to(Memory& memory, std::uint64_t& ahead, std::uint64_t stack_pointer) noexcept {
-  if constexpr (requires { memory.prefetch(ahead); }) {
-    constexpr std::uint64_t distance = 2048, line = 64;
-    const std::uint64_t wanted = stack_pointer + distance;
-    if (wanted - ahead > 4 * distance) ahead = stack_pointer;  // Another stack, or a long frame.
-    for (; ahead < wanted; ahead += line) memory.prefetch(ahead);
+/// Asks for lines of the stack some distance above the stack pointer: a walk goes upwards, and fetching the lines in
+/// between costs less than waiting for those that are needed. A fixed number, because a loop to a bound that each frame
+/// sets is a mispredicted branch in each.
+template <std::size_t Lines, std::size_t Distance, class Memory>
+inline void prefetch_above(Memory& memory, std::uint64_t stack_pointer) noexcept {
+  if constexpr (requires { memory.prefetch(stack_pointer); }) {
+    for (std::size_t i = 0; i < Lines; ++i) memory.prefetch(stack_pointer + Distance + i * 64);
   }
 }
 
-/// The bytes of the rule for a frame, through the cache where there is one.
+/// The bytes of the rule for a frame, through the cache where there is one. The cache's place follows from the pc, so that
+/// it is known one instruction before the address to look up is.
 template <class Arch, class Cache>
-[[nodiscard]] inline found_rule look_up(const address_space<Arch>& space, std::uint64_t address, Cache& cache) noexcept {
+[[nodiscard]] inline found_rule look_up(const address_space<Arch>& space, std::uint64_t pc, std::uint64_t address, Cache& cache) noexcept {
   if constexpr (std::is_same_v<std::remove_const_t<Cache>, no_cache>) {
     return space.find_rule(address);
   } else {
-    auto& slot = cache.slot(address);
+    auto& slot = cache.slot(pc);
     if (slot.address == address && slot.stamp == space.stamp()) [[likely]] return {slot.rule.data(), nullptr};
     const found_rule found = space.find_rule(address);
     if (found.rule == nullptr) return found;
@@ -189,7 +188,7 @@ template <class Arch, class Memory>
 template <class Arch, memory_reader Memory, class Cache = const no_cache>
 [[nodiscard]] inline stop step(frame<Arch>& f, const address_space<Arch>& space, Memory&& memory,
                                Cache&& cache = no_cache{}, const fallback& way = {}) noexcept {
-  const found_rule found = detail::look_up(space, f.lookup_address(), cache);
+  const found_rule found = detail::look_up(space, f.pc, f.lookup_address(), cache);
   stop why = stop::none;
   if (found.rule == nullptr) [[unlikely]] {
     why = found.module == nullptr ? stop::no_module : stop::no_information;
@@ -219,13 +218,13 @@ inline walk_result walk(frame<Arch>& f, const address_space<Arch>& space, Memory
   // one after the other, which is half of the time when all is in the cache.
   std::uint64_t pc = f.pc, stack_pointer = f.stack_pointer();
   std::uint64_t before_call = f.exact ? 0 : 1;
-  std::uint64_t ahead = stack_pointer;
   std::size_t count = 0;
   stop why = stop::limit;
+  detail::prefetch_above<8, 0>(memory, stack_pointer);
   while (count < pcs.size()) {
     pcs[count++] = pc;
-    detail::prefetch_up_to(memory, ahead, stack_pointer);
-    const found_rule found = detail::look_up(space, pc - before_call, cache);
+    detail::prefetch_above<8, 512>(memory, stack_pointer);
+    const found_rule found = detail::look_up(space, pc, pc - before_call, cache);
     if (found.rule != nullptr && detail::is_common(found.rule)) [[likely]] {
       const rule_view r(found.rule);
       const std::uint8_t reg = r[unwind_rule::cfa_register];
@@ -310,7 +309,7 @@ class frames {
     }
     void operator++(int) noexcept { ++*this; }
     [[nodiscard]] friend bool operator==(const iterator& a, std::default_sentinel_t) noexcept {
-      return a.owner_->why_ != stop::none;
+      return a.owner_->why() != stop::none;
     }
 
    private:

@@ -161,9 +161,9 @@ void run_window(const final_trace& trace, const window& which, A& to, bool encod
   });
 }
 
-/// A window of one of several files.
+/// A window of one of several files. A view over the file's bytes.
 struct window_task {
-  const final_trace* trace = nullptr;
+  final_trace trace;
   window which;
 };
 
@@ -171,7 +171,7 @@ struct window_task {
 [[nodiscard]] inline std::vector<window_task> tasks_of(const std::vector<final_trace>& traces) {
   std::vector<window_task> tasks;
   for (const final_trace& trace : traces) {
-    for (const window& one : trace.windows()) tasks.push_back({&trace, one});
+    for (const window& one : trace.windows()) tasks.push_back({trace, one});
   }
   return tasks;
 }
@@ -187,7 +187,7 @@ template <class Make>
   const auto work = [&] {
     for (std::size_t i; (i = next.fetch_add(1)) < tasks.size();) {
       made[i].emplace(make());
-      run_window(*tasks[i].trace, tasks[i].which, *made[i], encodings);
+      run_window(tasks[i].trace, tasks[i].which, *made[i], encodings);
     }
   };
   std::vector<std::thread> threads;

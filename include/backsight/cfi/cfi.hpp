@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Call frame information: reading, tables and unwinding. The own process is apart, in in_process.hpp.
+#include <backsight/cfi/arch/generic.hpp>
+#include <backsight/cfi/batch.hpp>
+#include <backsight/cfi/frame_sections.hpp>
+#include <backsight/cfi/header_table.hpp>
+#include <backsight/cfi/interpreter.hpp>
+#include <backsight/cfi/lookup.hpp>
+#include <backsight/cfi/program.hpp>
+#include <backsight/cfi/section.hpp>
+#include <backsight/cfi/table.hpp>
+#include <backsight/cfi/table_builder.hpp>
+#include <backsight/cfi/unwind.hpp>

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <backsight/cfi/unwind.hpp>
+
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+
+#include <unistd.h>
+
+#include <backsight/cfi/batch.hpp>
+#include <backsight/cfi/table_builder.hpp>
+
+#include <support/catch.hpp>
+#include <support/no_alloc.hpp>
+
+#include "../../examples/cli/sample_corpus.hpp"
+#include "fixtures.hpp"
+#include "frame_builder.hpp"
+
+using namespace backsight;
+using test::bytes;
+using arch = cfi::arch::x86_64;
+
+namespace {
+
+/// A stack of words from 0x8000 on.
+struct words {
+  std::vector<std::uint64_t> values;
+  std::optional<std::uint64_t> operator()(std::uint64_t address) const {
+    const std::uint64_t index = (address - 0x8000) / 8;
+    if (address % 8 != 0 || index >= values.size()) return std::nullopt;
+    return values[static_cast<std::size_t>(index)];
+  }
+};
+
+struct scene {
+  cfi::table table;
+  cfi::address_space<arch> space;
+
+  explicit scene(const test::frame_builder& built) {
+    auto made = cfi::build_table<arch>(built.section());
+    REQUIRE(made);
+    table = std::move(made.value());
+    REQUIRE_FALSE(space.add({0x401000, 0x402000, 0x400000, table.view(), 1}));
+  }
+};
+
+cfi::frame<arch> start(std::uint64_t pc, std::uint64_t rbp = 0) {
+  std::array<std::uint64_t, 17> registers{};
+  registers[7] = 0x8000;
+  registers[6] = rbp;
+  registers[16] = pc;
+  return cfi::first_frame<arch>(pc, registers);
+}
+
+}  // namespace
+
+TEST_CASE("a walk goes up to the outermost frame") {
+  // cfa = rsp + 16; rip = *(cfa - 8)  |  cfa = rbp + 16; rbp = *(cfa - 16)  |  rip undefined
+  const scene s(test::frame_builder{}.fde(bytes<0x0e, 16>).fde(bytes<0x0c, 6, 16, 0x86, 2>).fde(bytes<0x07, 16>));
+  const words stack{{1, 0x401110, 3, 0x9999, 0x401210}};
+  auto f = start(0x401005, 0x8018);
+  std::array<std::uint64_t, 8> pcs{};
+  const auto walked = cfi::walk(f, s.space, stack, pcs);
+  CHECK(walked.why == cfi::stop::outermost);
+  REQUIRE(walked.count == 3);
+  CHECK(pcs[1] == 0x401110);
+  CHECK(pcs[2] == 0x401210);
+  CHECK(f.get(6, stack) == std::optional<std::uint64_t>(0x9999));
+  CHECK(f.stack_pointer() == 0x8028);
+}
+
+TEST_CASE("a return address is looked up one byte before itself") {
+  // The call is the last instruction of the first function; its return address belongs to the next one.
+  const scene s(test::frame_builder{}.fde(bytes<0x0e, 16>).fde(bytes<0x0e, 64>));
+  const words stack{{0, 0x401100, 0, 0x401010, 0, 0}};
+  auto f = start(0x401005);
+  REQUIRE(cfi::step(f, s.space, stack) == cfi::stop::none);
+  CHECK(f.pc == 0x401100);
+  REQUIRE(cfi::step(f, s.space, stack) == cfi::stop::none);
+  CHECK(f.pc == 0x401010);
+  CHECK(f.stack_pointer() == 0x8020);
+}
+
+TEST_CASE("every reason to stop is told apart and leaves the frame alone") {
+  const scene s(test::frame_builder{}.fde(bytes<0x0e, 16>).fde(bytes<0x0f, 1, 0x06>).fde(bytes<0x0f, 2, 0x77, 0>));
+  const auto stops = [&](std::uint64_t pc, const words& stack) {
+    auto f = start(pc);
+    const auto before = f.pc;
+    const cfi::stop why = cfi::step(f, s.space, stack);
+    CHECK(f.pc == before);
+    CHECK(f.stack_pointer() == 0x8000);
+    return why;
+  };
+  CHECK(stops(0x500000, {}) == cfi::stop::no_module);
+  CHECK(stops(0x401f00, {}) == cfi::stop::no_information);
+  CHECK(stops(0x401000, {}) == cfi::stop::unreadable);
+  CHECK(stops(0x401000, {{0, 0}}) == cfi::stop::outermost);
+  CHECK(stops(0x401110, {{0, 0}}) == cfi::stop::bad_rule);
+  CHECK(stops(0x401210, {{}}) == cfi::stop::unreadable);
+}
+
+TEST_CASE("the same pc and stack pointer again end the walk") {
+  // cfa = rsp + 0; rip = *(cfa - 8): the frame is its own caller.
+  const scene s(test::frame_builder{}.fde(bytes<0x0e, 0>));
+  words stack{{0x401010, 0x401010}};
+  auto f = start(0x401010);
+  f.value[7] = 0x8008;
+  std::array<std::uint64_t, 8> pcs{};
+  const auto walked = cfi::walk(f, s.space, stack, pcs);
+  CHECK(walked.why == cfi::stop::no_progress);
+  CHECK(walked.count == 1);
+}
+
+TEST_CASE("registers of a callee are not mixed with those of its caller") {
+  // rbx and rbp change places: all new values come from the old ones.
+  const scene s(test::frame_builder{}.fde(bytes<0x09, 3, 6, 0x09, 6, 3>));
+  auto f = start(0x401010, 66);
+  f.value[3] = 33;
+  const words stack{{0x401020}};
+  REQUIRE(cfi::step(f, s.space, stack) == cfi::stop::none);
+  CHECK(f.get(3, stack) == std::optional<std::uint64_t>(66));
+  CHECK(f.get(6, stack) == std::optional<std::uint64_t>(33));
+}
+
+TEST_CASE("a lost register is absent, a register nobody saved is unchanged") {
+  const scene s(test::frame_builder{}.fde(bytes<0x07, 3>));
+  auto f = start(0x401010, 7);
+  const words stack{{0x401020}};
+  REQUIRE(cfi::step(f, s.space, stack) == cfi::stop::none);
+  CHECK_FALSE(f.get(3, stack));
+  CHECK(f.get(6, stack) == std::optional<std::uint64_t>(7));
+  CHECK_FALSE(f.get(99, stack));
+}
+
+TEST_CASE("fallbacks are used where asked for, and reported") {
+  const scene s(test::frame_builder{}.fde(bytes<0x0e, 16>));
+  const words stack{{5, 6, 0x8040, 0x401010, 0, 0, 0, 0, 0, 0}};
+  auto f = start(0x401f00, 0x8010);
+  CHECK(cfi::step(f, s.space, stack) == cfi::stop::no_information);
+  REQUIRE(cfi::step(f, s.space, stack, cfi::no_cache{}, {true, 0}) == cfi::stop::none);
+  CHECK(f.how == cfi::found_by::frame_pointer);
+  CHECK(f.pc == 0x401010);
+  CHECK(f.get(6, stack) == std::optional<std::uint64_t>(0x8040));
+  CHECK(f.stack_pointer() == 0x8020);
+  f = start(0x401f00);
+  REQUIRE(cfi::step(f, s.space, stack, cfi::no_cache{}, {false, 8}) == cfi::stop::none);
+  CHECK(f.how == cfi::found_by::stack_scan);
+  CHECK(f.pc == 0x401010);
+}
+
+TEST_CASE("modules come and go, and a cache notices") {
+  scene s(test::frame_builder{}.fde(bytes<0x0e, 16>));
+  const auto cache = std::make_unique<cfi::rule_cache<arch>>();
+  const words stack{{0, 0x401020}};
+  auto f = start(0x401010);
+  REQUIRE(cfi::step(f, s.space, stack, *cache) == cfi::stop::none);
+  CHECK(s.space.add({0x401800, 0x403000, 0, {}, 2}).code == errc::bad_value);
+  REQUIRE(s.space.remove(0x401000));
+  CHECK_FALSE(s.space.remove(0x401000));
+  f = start(0x401010);
+  CHECK(cfi::step(f, s.space, stack, *cache) == cfi::stop::no_module);
+}
+
+TEST_CASE("a range of frames gives the same frames as a walk") {
+  const scene s(test::frame_builder{}.fde(bytes<0x0e, 16>));
+  const words stack{{0, 0x401020, 0, 0x401030, 0, 0}};
+  cfi::no_cache cache;
+  cfi::frames<arch, const words, cfi::no_cache> range(start(0x401010), s.space, stack, cache);
+  std::vector<std::uint64_t> pcs;
+  for (const auto& f : range) pcs.push_back(f.pc);
+  CHECK(pcs == std::vector<std::uint64_t>{0x401010, 0x401020, 0x401030});
+  CHECK(range.why() == cfi::stop::outermost);
+}
+
+TEST_CASE("unwinding allocates nothing") {
+  const scene s(test::frame_builder{}.fde(bytes<0x0e, 16>));
+  const words stack{{0, 0x401020, 0, 0x401030, 0, 0}};
+  const auto cache = std::make_unique<cfi::rule_cache<arch>>();
+  std::array<std::uint64_t, 8> pcs{};
+  CHECK(test::allocations_in([&] {
+    auto f = start(0x401010);
+    (void)cfi::walk(f, s.space, stack, pcs, *cache);
+  }) == 0);
+}
+
+TEST_CASE("a batch gives each sample what a walk of its own gives") {
+  const scene s(test::frame_builder{}.fde(bytes<0x0e, 16>).fde(bytes<0x0e, 32>).fde(bytes<0x0f, 2, 0x77, 16>));
+  std::vector<words> stacks;
+  for (std::uint64_t n = 0; n < 100; ++n) {
+    words w;
+    for (std::uint64_t i = 0; i < n; ++i) w.values.push_back(i % 2 == 0 ? 0 : 0x401000 + (n * 37 + i * 101) % 0x2f0);
+    w.values.push_back(0);
+    stacks.push_back(w);
+  }
+  std::vector<std::vector<std::uint64_t>> alone, together(stacks.size());
+  for (const words& w : stacks) {
+    auto f = start(0x401010);
+    std::vector<std::uint64_t> pcs(50);
+    pcs.resize(cfi::walk(f, s.space, w, pcs).count);
+    alone.push_back(pcs);
+  }
+  const auto cache = std::make_unique<cfi::rule_cache<arch, 2>>();
+  std::size_t next = 0;
+  using item = cfi::batch_item<arch, words>;
+  std::vector<std::uint64_t> room(stacks.size() * 50);
+  cfi::walk_batch<4, arch, words>(
+      *cache,
+      [&](item& i) {
+        if (next == stacks.size()) return false;
+        i.start = start(0x401010);
+        i.space = &s.space;
+        i.memory = stacks[next];
+        i.pcs = std::span(room).subspan(next * 50, 50);
+        i.user = next++;
+        return true;
+      },
+      [&](item& i) { together[i.user].assign(i.pcs.begin(), i.pcs.begin() + static_cast<std::ptrdiff_t>(i.result.count)); });
+  CHECK(alone == together);
+}
+
+TEST_CASE("corpus: all stack samples give the expected pcs") {
+  const std::string corpus = test::corpus_path();
+  if (corpus.empty()) return;
+  const auto folder = std::filesystem::temp_directory_path() / ("backsight-stacks-" + std::to_string(::getpid()));
+  std::filesystem::create_directories(folder);
+  const std::string unpack = "zstd -dqf '" + corpus + "/stacks/dev.stk.zst' -o '" + folder.string() + "/dev.stk' && zstd -dqc '" +
+                             corpus + "/stacks/dev-elf.tar.zst' | tar -C '" + folder.string() + "' -xf -";
+  if (std::system(unpack.c_str()) != 0) {
+    std::fprintf(stderr, "cannot unpack the stack samples (is zstd installed?): the test is left out\n");
+    std::filesystem::remove_all(folder);
+    return;
+  }
+  {
+    const auto bytes_of_samples = test::read_file(folder.string() + "/dev.stk");
+    auto opened = cli::stack_samples::open(bytes_of_samples);
+    REQUIRE(opened);
+    cli::sample_corpus all;
+    all.samples = std::move(opened.value());
+    all.load(folder.string(), [](const std::string&) {});
+    const auto cache = std::make_unique<cfi::rule_cache<arch>>();
+    std::vector<std::uint64_t> pcs(1024);
+    std::size_t differences = 0;
+    for (const auto& sample : all.samples.samples) {
+      auto f = cli::sample_corpus::first_frame(sample);
+      const auto memory = cli::sample_corpus::memory_of(sample);
+      const auto walked = cfi::walk(f, all.spaces[sample.map_set], memory, pcs, *cache);
+      const auto& expected = sample.expected.front();
+      const bool same = walked.count == expected.size() && std::equal(expected.begin(), expected.end(), pcs.begin());
+      differences += same ? 0U : 1U;
+    }
+    CHECK(all.samples.samples.size() == 6681);
+    CHECK(differences == 0);
+  }
+  std::filesystem::remove_all(folder);
+}

@@ -57,6 +57,7 @@ set(BACKSIGHT_HEADERS
   include/backsight/dwarf/expression.hpp
   include/backsight/dwarf/pointer_encoding.hpp
 
+  include/backsight/elf/indexed_range.hpp
   include/backsight/elf/schema.hpp
   include/backsight/elf/sections.hpp
   include/backsight/elf/symbols.hpp
@@ -73,6 +74,7 @@ set(BACKSIGHT_HEADERS
   include/backsight/io/snappy_frame.hpp
   include/backsight/io/uftrace_directory.hpp
   include/backsight/io/zip.hpp
+  include/backsight/io/zip_trace.hpp
 
   include/backsight/memtrace/analyzers.hpp
   include/backsight/memtrace/check.hpp

@@ -29,12 +29,17 @@ struct file_counts {
 template <class Address>
 trace_error count_as(const std::string& path, file_counts& into) {
   basic_final_counter<Address> counter;
-  const trace_error error = for_each_block(path, [&](byte_view block, std::uint64_t offset) -> trace_error {
+  constexpr std::size_t step = size_of<basic_entry<Address>>;
+  auto last = static_cast<std::uint16_t>(trace_type::header);
+  trace_error error = for_each_block(path, [&](byte_view block, std::uint64_t) -> trace_error {
     if (const trace_error bad = counter.feed(block)) return bad;
-    const std::size_t left = block.size() % size_of<basic_entry<Address>>;
-    (void)offset;
-    return left == 0 ? trace_error{} : trace_error{errc::truncated, block.size() - left};
+    const std::size_t left = block.size() % step;
+    if (left != 0) return {errc::truncated, block.size() - left};
+    last = load<std::uint16_t, order::little>(block.data() + block.size() - step);
+    return {};
   });
+  // Whole records may be missing at the end as well.
+  if (!error && last != static_cast<std::uint16_t>(trace_type::footer)) error = {errc::bad_end, counter.records() * step};
   counter.finish();
   into.sections = counter.sections();
   into.records = counter.records();
@@ -97,7 +102,9 @@ int raw_table(const std::vector<trace_folder>& folders, output& out) {
     for (const std::string& path : folder.files) {
       raw_counter counter;
       bool begun = false;
-      const trace_error error = for_each_block(path, [&](byte_view block, std::uint64_t) -> trace_error {
+      std::uint64_t size = 0;
+      const trace_error error = for_each_block(path, [&](byte_view block, std::uint64_t offset) -> trace_error {
+        size = offset + block.size();
         if (!begun) {
           if (const auto head = read_raw_header(block); !head) return head.error();
         }
@@ -106,6 +113,7 @@ int raw_table(const std::vector<trace_folder>& folders, output& out) {
         return block.size() % 8 == 0 ? trace_error{} : trace_error{errc::truncated, block.size() / 8 * 8};
       });
       if (error) code = report_error(path, error, detail_of(path, error));
+      else if (begun && counter.windows().back().footers == 0) code = report_error(path, trace_error{errc::bad_end, size});
       else if (!begun) code = report_error(path, trace_error{errc::truncated, 0});
       if (!begun) continue;
       counter.finish();
@@ -242,8 +250,9 @@ int basic_counts(const trace_folder& folder, output& out) {
   }
   std::vector<std::size_t> order(shards.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return shards[a].windows[0].instructions > shards[b].windows[0].instructions;
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    const std::uint64_t first = shards[a].windows[0].instructions, second = shards[b].windows[0].instructions;
+    return first != second ? first > second : a < b;
   });
   for (const std::size_t i : order) {
     if (cores) out.print("Core %zu counts:\n", i);

@@ -44,20 +44,22 @@ trace_error read_blocks(Reader&& reader, const block_function& f) {
   std::vector<std::byte> buffer(block_size);
   for (std::uint64_t offset = 0;;) {
     const auto got = reader.read(std::span(buffer));
-    if (got.partial() != 0) {
-      if (trace_error error = f(byte_view(buffer).first(got.partial()), offset)) return {error.code, error.offset + offset};
-    }
+    trace_error error;
+    if (got.partial() != 0) error = f(byte_view(buffer).first(got.partial()), offset);
+    // That a record is cut off follows from the packed file being damaged, which is the better thing to say.
+    if (!got && (!error || error.code == errc::truncated)) return got.error();
+    if (error) return {error.code, error.offset + offset};
     offset += got.partial();
-    if (!got) return got.error();
     if (got.partial() < buffer.size()) return {};
   }
 }
 
-trace_error plain_blocks(byte_view bytes, const block_function& f) {
+trace_error plain_blocks(byte_view bytes, bool mapped, const block_function& f) {
   constexpr std::size_t piece = block_size * 64;
   for (std::size_t offset = 0; offset < bytes.size(); offset += piece) {
     const byte_view block = bytes.subspan(offset, std::min(piece, bytes.size() - offset));
     if (trace_error error = f(block, offset)) return {error.code, error.offset + offset};
+    if (!mapped) continue;
     // Pages that were read are given back, so that the resident size stays the same however long the trace is.
     const auto page = reinterpret_cast<std::uintptr_t>(block.data()) & ~std::uintptr_t{4095};
     ::madvise(reinterpret_cast<void*>(page), block.size() / 4096 * 4096, MADV_DONTNEED);
@@ -65,9 +67,9 @@ trace_error plain_blocks(byte_view bytes, const block_function& f) {
   return {};
 }
 
-trace_error unpack(byte_view bytes, const block_function& f) {
+trace_error unpack(byte_view bytes, bool mapped, const block_function& f) {
   switch (io::container_of(bytes.first(std::min<std::size_t>(bytes.size(), 16)))) {
-    case io::container::plain: return plain_blocks(bytes, f);
+    case io::container::plain: return plain_blocks(bytes, mapped, f);
 #ifdef BACKSIGHT_HAVE_ZLIB
     case io::container::gzip:
     case io::container::zlib: return read_blocks(io::inflate_reader(bytes), f);
@@ -92,6 +94,27 @@ trace_error unpack(byte_view bytes, const block_function& f) {
 /// The second entry of a raw file names the thread; that tells it from a file of another format with a small first number.
 bool is_thread(byte_view block) {
   return block.size() >= 16 && backsight::memtrace::raw_span(block)[1][backsight::memtrace::raw_entry::type] == backsight::memtrace::raw_type::thread;
+}
+
+/// The bytes of a file as they are, kept by `file`; those of stdin for `-`, which are read once and kept for other formats.
+trace_error open_packed(const std::string& path, io::mapped_file& file, byte_view& bytes) {
+  if (path == "-") {
+    static bool read = false;
+    if (!read) {
+      cli::input all;
+      if (!all.open(path)) return {errc::io, 0};
+      const std::vector<std::byte> copy(all.bytes().begin(), all.bytes().end());
+      head_of_stdin() = copy;
+    }
+    read = true;
+    bytes = head_of_stdin();
+    return {};
+  }
+  auto opened = io::mapped_file::open(path.c_str());
+  if (!opened) return opened.error();
+  file = std::move(*opened);
+  bytes = file.bytes();
+  return {};
 }
 
 bool ends_with(std::string_view text, std::string_view end) { return text.size() >= end.size() && text.substr(text.size() - end.size()) == end; }
@@ -128,24 +151,25 @@ trace_folder folder_at(const fs::path& path) {
 std::string base_name(const std::string& path) { return fs::path(path).filename().string(); }
 
 trace_error for_each_block(const std::string& path, const block_function& f) {
-  const auto file = io::mapped_file::open(path.c_str());
-  if (!file) return file.error();
-  return unpack(file->bytes(), f);
+  io::mapped_file file;
+  byte_view bytes;
+  if (const trace_error error = open_packed(path, file, bytes)) return error;
+  return unpack(bytes, path != "-", f);
 }
 
 loaded_file::loaded_file(const std::string& path) {
-  auto opened = io::mapped_file::open(path.c_str());
-  error_ = opened.error();
+  byte_view packed;
+  error_ = open_packed(path, mapped_, packed);
   if (error_) return;
-  const byte_view packed = opened->bytes();
   if (io::container_of(packed.first(std::min<std::size_t>(packed.size(), 16))) == io::container::plain) {
-    mapped_ = std::move(*opened);
+    bytes_ = packed;
     return;
   }
-  error_ = unpack(packed, [&](byte_view block, std::uint64_t) {
+  error_ = unpack(packed, false, [&](byte_view block, std::uint64_t) {
     unpacked_.insert(unpacked_.end(), block.begin(), block.end());
     return trace_error{};
   });
+  bytes_ = unpacked_;
 }
 
 result<stage> stage_of(const std::string& path) {
@@ -184,9 +208,10 @@ std::vector<trace_folder> folders_at(const std::string& path) {
 std::string detail_of(const std::string& path, const trace_error& error) {
   if (error.code == errc::io) return std::strerror(errno);
   if (error.code != errc::compressed) return {};
-  const auto file = io::mapped_file::open(path.c_str());
-  if (!file) return {};
-  switch (io::container_of(file->bytes().first(std::min<std::size_t>(file->bytes().size(), 16)))) {
+  io::mapped_file file;
+  byte_view bytes;
+  if (open_packed(path, file, bytes)) return {};
+  switch (io::container_of(bytes.first(std::min<std::size_t>(bytes.size(), 16)))) {
     case io::container::gzip:
     case io::container::zlib: return "this program was built without zlib";
     case io::container::lz4: return "this program was built without liblz4";

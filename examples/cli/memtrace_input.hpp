@@ -26,13 +26,19 @@ backsight::trace_error for_each_block(const std::string& path,
 class loaded_file {
  public:
   explicit loaded_file(const std::string& path);
-  [[nodiscard]] backsight::byte_view bytes() const { return unpacked_.empty() ? mapped_.bytes() : backsight::byte_view(unpacked_); }
+  loaded_file(const loaded_file&) = delete;
+  loaded_file& operator=(const loaded_file&) = delete;
+  loaded_file(loaded_file&&) = default;
+  loaded_file& operator=(loaded_file&&) = default;
+  ~loaded_file() = default;
+  [[nodiscard]] backsight::byte_view bytes() const { return bytes_; }
   /// What ended the unpacking early, if anything; the bytes up to there are kept.
   [[nodiscard]] const backsight::trace_error& error() const { return error_; }
 
  private:
   backsight::io::mapped_file mapped_;
   std::vector<std::byte> unpacked_;
+  backsight::byte_view bytes_;
   backsight::trace_error error_;
 };
 

@@ -5,6 +5,7 @@
 #include <ranges>
 #include <sstream>
 
+#include <backsight/io/zip_trace.hpp>
 #include <backsight/memtrace/counts.hpp>
 #include <backsight/memtrace/raw_counts.hpp>
 #include <backsight/memtrace/window_index.hpp>
@@ -145,6 +146,39 @@ TEST_CASE("a saved index gives back every window and refuses what is none") {
   damaged[8] = std::byte{2};
   CHECK(window_index::open(damaged).error() == trace_error{errc::unsupported_version, 8});
   for (std::size_t size = 0; size < saved.size(); ++size) CHECK(window_index::open(byte_view(saved).first(size)).error().code == errc::truncated);
+}
+
+TEST_CASE("a window of a chunked trace is read by its chunks alone, and a chunk knows its window") {
+  const auto packed = test::read_file(test::data_path("memtrace/single/drmemtrace.single.10508.3099.trace.zip"));
+  const auto archive = io::zip_archive::open(packed);
+  REQUIRE(archive);
+  REQUIRE(archive->members().size() > 2);
+  const auto whole = load_trace("single/drmemtrace.single.10508.3099.trace.zip");
+  std::vector<indexed_window> all;
+  for (const window& one : windows_of(whole)) {
+    all.push_back({0, one});
+    const auto bytes = io::read_window(*archive, one);
+    REQUIRE(bytes);
+    CHECK(std::ranges::equal(*bytes, part_of(whole, one).bytes));
+    const auto with_encodings = io::read_window(*archive, one, true);
+    REQUIRE(with_encodings);
+    CHECK(with_encodings->size() == one.end - one.chunk);
+    // The chunk that a window begins in is where its member begins.
+    CHECK(archive->members()[io::chunk_at(*archive, one.begin)].offset == one.chunk);
+  }
+  const auto saved = save_index(all);
+  const auto index = window_index::open(saved);
+  REQUIRE(index);
+  CHECK_FALSE(index->containing(0, 0));
+  for (const io::zip_member& chunk : archive->members()) {
+    if (chunk.offset == 0) continue;
+    const auto current = index->containing(0, chunk.offset);
+    REQUIRE(current);
+    CHECK(current->begin <= chunk.offset);
+    CHECK(chunk.offset < current->end);
+  }
+  CHECK(io::read_chunks(*archive, whole.size() - 1, whole.size() + 1).error().code == errc::out_of_range);
+  CHECK(io::read_chunks(*archive, 5, 5)->empty());
 }
 
 TEST_CASE("a window is split into a warm-up of that many instructions and the rest") {

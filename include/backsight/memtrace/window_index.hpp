@@ -151,6 +151,16 @@ class window_index {
     return found.what;
   }
 
+  /// The window of that file that holds the byte at `offset`: the current one after going straight to a chunk, whose start
+  /// does not say it. None in front of the first window. Costs time in proportion to the windows of the index.
+  [[nodiscard]] std::optional<window> containing(std::uint32_t file, std::uint64_t offset) const noexcept {
+    for (std::size_t i = 0; i < entries_.size(); ++i) {
+      const auto item = entries_[i];
+      if (item[index_entry::file] == file && item[index_entry::begin] <= offset && offset < item[index_entry::end]) return (*this)[i].what;
+    }
+    return {};
+  }
+
  private:
   record_span<index_entry, order::little> entries_;
 };

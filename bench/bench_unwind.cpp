@@ -118,8 +118,8 @@ void run(benchmark::State& state, bool warm, Walk&& walk) {
   }
   state.SetItemsProcessed(static_cast<std::int64_t>(frames));
   state.SetBytesProcessed(static_cast<std::int64_t>(frames * 8));
-  state.counters["ns/frame"] = benchmark::Counter(static_cast<double>(frames) * 1e-9,
-                                                  benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+  state.counters["ns/frame"] =
+      benchmark::Counter(static_cast<double>(frames) * 1e-9, benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
 
 void table(benchmark::State& state, bool warm, bool cached) {
@@ -140,7 +140,8 @@ void interpreter(benchmark::State& state) {
     if (const auto found = cfi::find_frame_section(image, cfi::section_kind::eh_frame)) {
       const cfi::section<order::little> section(found->bytes, found->info);
       const auto header = cfi::find_frame_header(image);
-      const auto listed = cfi::header_table<order::little>::open(header.partial().bytes, header.partial().info.address, 8);
+      const auto listed =
+          cfi::header_table<order::little>::open(header.partial().bytes, header.partial().info.address, 8);
       const bool sound = listed && !listed->check(section);
       index = sound ? cfi::fde_index<order::little>(section, *listed) : cfi::fde_index<order::little>::build(section);
     }
@@ -199,8 +200,8 @@ void batch(benchmark::State& state, bool cached) {
   }
   state.SetItemsProcessed(static_cast<std::int64_t>(frames));
   state.SetBytesProcessed(static_cast<std::int64_t>(frames * 8));
-  state.counters["ns/frame"] = benchmark::Counter(static_cast<double>(frames) * 1e-9,
-                                                  benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+  state.counters["ns/frame"] =
+      benchmark::Counter(static_cast<double>(frames) * 1e-9, benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
 
 /// Building the table of each object, rows and bytes beside.
@@ -223,8 +224,8 @@ void build(benchmark::State& state) {
   }
   state.SetItemsProcessed(static_cast<std::int64_t>(rows) * static_cast<std::int64_t>(state.iterations()));
   state.SetBytesProcessed(static_cast<std::int64_t>(sections) * static_cast<std::int64_t>(state.iterations()));
-  state.counters["ns/row"] = benchmark::Counter(static_cast<double>(rows) * 1e-9,
-                                                benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
+  state.counters["ns/row"] = benchmark::Counter(
+      static_cast<double>(rows) * 1e-9, benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
   state.counters["of .eh_frame"] = static_cast<double>(bytes) / static_cast<double>(sections);
 }
 
@@ -275,8 +276,8 @@ enum class way { cached, uncached, libunwind, libgcc };
   }
   state.SetItemsProcessed(static_cast<std::int64_t>(frames));
   state.SetBytesProcessed(static_cast<std::int64_t>(frames * 8));
-  state.counters["ns/frame"] = benchmark::Counter(static_cast<double>(frames) * 1e-9,
-                                                  benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+  state.counters["ns/frame"] =
+      benchmark::Counter(static_cast<double>(frames) * 1e-9, benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
 // NOLINTNEXTLINE: recursion is the point.
 [[gnu::noinline]] std::uint64_t descend(benchmark::State& state, way which, unsigned depth) {
@@ -294,18 +295,20 @@ void add(const std::string& name, auto&& function) {
 
 int main(int count, char** words) {
   process = std::make_unique<cfi::own_process>();
-  for (const auto& [name, which] : {std::pair{"own_process/backsight_cached", way::cached},
-                                    std::pair{"own_process/backsight", way::uncached},
+  for (const auto& [name, which] :
+       {std::pair{"own_process/backsight_cached", way::cached}, std::pair{"own_process/backsight", way::uncached},
 #if defined(BACKSIGHT_HAS_LIBUNWIND)
-                                    std::pair{"own_process/libunwind_unw_backtrace", way::libunwind},
+        std::pair{"own_process/libunwind_unw_backtrace", way::libunwind},
 #endif
-                                    std::pair{"own_process/libgcc_Unwind_Backtrace", way::libgcc}}) {
+        std::pair{"own_process/libgcc_Unwind_Backtrace", way::libgcc}}) {
     benchmark::RegisterBenchmark(name, [which = which](benchmark::State& state) { (void)descend(state, which, 27); });
   }
   if (load_samples()) {
 #if defined(BACKSIGHT_HAS_LIBUNWIND)
     static peers::libunwind cached(samples->corpus, UNW_CACHE_GLOBAL), uncached(samples->corpus, UNW_CACHE_NONE);
-    const auto walk_cached = [](const stack_samples::sample& s, std::uint64_t* pcs) { return cached.walk(s, pcs, room); };
+    const auto walk_cached = [](const stack_samples::sample& s, std::uint64_t* pcs) {
+      return cached.walk(s, pcs, room);
+    };
     add("samples_cold/libunwind_cached", [=](benchmark::State& state) { run(state, false, walk_cached); });
     add("samples_warm/libunwind_cached", [=](benchmark::State& state) { run(state, true, walk_cached); });
     add("samples_cold/libunwind_uncached", [](benchmark::State& state) {

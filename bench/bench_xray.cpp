@@ -211,6 +211,21 @@ event_totals events_by_library(const xray::log& opened) {
   return out;
 }
 
+/// The same by the function that calls back for each event and each fault.
+event_totals events_by_callback(const xray::log& opened) {
+  event_totals out;
+  xray::for_each_event(
+      opened,
+      [&](const xray::event& event) {
+        out.time_sum += event.time;
+        if (event.mark == xray::mark_kind::none) ++out.calls;
+        else ++out.marks;
+        out.arguments += event.arguments.size();
+      },
+      [](const fault&) {});
+  return out;
+}
+
 /// The same by hand, for logs that by_hand finds good.
 event_totals events_by_hand(byte_view body) {
   event_totals out;
@@ -264,6 +279,7 @@ void check(input& in) {
   require(over_blocks(in.log(), by_runs) == in.expected, "for_each_run");
   for (const unsigned threads : {1U, 2U, 4U}) require(by_parallel_blocks(in.log(), threads) == in.expected, "the parallel walk");
   require(events_by_library(in.log()) == events_by_hand(in.body()), "the events");
+  require(events_by_callback(in.log()) == events_by_hand(in.body()), "for_each_event");
 }
 
 void count(benchmark::State& state, const input& in) {
@@ -289,6 +305,7 @@ void add_all(const std::string& log, const input& in) {
   add(log + "/runs", in, [](const input& it) { return over_blocks(it.log(), by_runs); });
   add(log + "/events_pointer_loop", in, [](const input& it) { return events_by_hand(it.body()); });
   add(log + "/events", in, [](const input& it) { return events_by_library(it.log()); });
+  add(log + "/for_each_event", in, [](const input& it) { return events_by_callback(it.log()); });
   for (const unsigned threads : {1U, 2U, 4U}) {
     benchmark::RegisterBenchmark((log + "/parallel_blocks/" + std::to_string(threads)).c_str(),
                                  [&in, threads](benchmark::State& state) {

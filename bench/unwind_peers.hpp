@@ -13,7 +13,8 @@
 
 #if defined(BACKSIGHT_HAS_LIBUNWIND)
 #include <libunwind.h>
-extern "C" int _Ux86_64_dwarf_search_unwind_table(unw_addr_space_t, unw_word_t, unw_dyn_info_t*, unw_proc_info_t*, int, void*);
+extern "C" int _Ux86_64_dwarf_search_unwind_table(unw_addr_space_t, unw_word_t, unw_dyn_info_t*, unw_proc_info_t*, int,
+                                                  void*);
 #endif
 #if defined(BACKSIGHT_HAS_LIBDW)
 #include <elfutils/libdwfl.h>
@@ -61,7 +62,8 @@ struct target {
       return true;
     }
     const auto& list = files[sample->map_set];
-    auto at = std::upper_bound(list.begin(), list.end(), address, [](std::uint64_t x, const auto& y) { return x < y.begin; });
+    auto at =
+        std::upper_bound(list.begin(), list.end(), address, [](std::uint64_t x, const auto& y) { return x < y.begin; });
     if (at == list.begin()) return false;
     --at;
     const std::uint64_t inside = address - at->begin;
@@ -136,7 +138,9 @@ class libunwind {
       };
       a.access_fpreg = [](unw_addr_space_t, unw_regnum_t, unw_fpreg_t*, int, void*) -> int { return -UNW_EINVAL; };
       a.resume = [](unw_addr_space_t, unw_cursor_t*, void*) -> int { return -UNW_EINVAL; };
-      a.get_proc_name = [](unw_addr_space_t, unw_word_t, char*, std::size_t, unw_word_t*, void*) -> int { return -UNW_EINVAL; };
+      a.get_proc_name = [](unw_addr_space_t, unw_word_t, char*, std::size_t, unw_word_t*, void*) -> int {
+        return -UNW_EINVAL;
+      };
       return a;
     }();
     return all;
@@ -152,7 +156,8 @@ class libdw {
   libdw(const sample_corpus& corpus, const std::string& folder) : target_(corpus) {
     static const Dwfl_Callbacks files{[](Dwfl_Module*, void**, const char*, Dwarf_Addr, char**, Elf**) { return -1; },
                                       dwfl_standard_find_debuginfo, nullptr, nullptr};
-    static const Dwfl_Thread_Callbacks threads{next_thread, nullptr, memory_read, set_initial_registers, nullptr, nullptr};
+    static const Dwfl_Thread_Callbacks threads{next_thread,           nullptr, memory_read,
+                                               set_initial_registers, nullptr, nullptr};
     for (const auto& space : corpus.spaces) {
       Dwfl* const dwfl = dwfl_begin(&files);
       dwfl_report_begin(dwfl);
@@ -174,13 +179,16 @@ class libdw {
   std::size_t walk(const stack_samples::sample& sample, std::uint64_t* pcs, std::size_t room) {
     target_.sample = &sample;
     frames out{pcs, 0, room};
-    dwfl_getthread_frames(processes_[sample.map_set], 1, [](Dwfl_Frame* frame, void* context) -> int {
-      auto& to = *static_cast<frames*>(context);
-      Dwarf_Addr pc = 0;
-      if (to.count == to.room || !dwfl_frame_pc(frame, &pc, nullptr) || pc == 0) return DWARF_CB_ABORT;
-      to.pcs[to.count++] = pc;
-      return DWARF_CB_OK;
-    }, &out);
+    dwfl_getthread_frames(
+        processes_[sample.map_set], 1,
+        [](Dwfl_Frame* frame, void* context) -> int {
+          auto& to = *static_cast<frames*>(context);
+          Dwarf_Addr pc = 0;
+          if (to.count == to.room || !dwfl_frame_pc(frame, &pc, nullptr) || pc == 0) return DWARF_CB_ABORT;
+          to.pcs[to.count++] = pc;
+          return DWARF_CB_OK;
+        },
+        &out);
     return out.count;
   }
 

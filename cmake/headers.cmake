@@ -57,6 +57,7 @@ set(BACKSIGHT_HEADERS
   include/backsight/dwarf/expression.hpp
   include/backsight/dwarf/pointer_encoding.hpp
 
+  include/backsight/elf/indexed_range.hpp
   include/backsight/elf/schema.hpp
   include/backsight/elf/sections.hpp
   include/backsight/elf/symbols.hpp
@@ -99,6 +100,7 @@ set(BACKSIGHT_HEADERS
   include/backsight/uftrace/detail/short_name_parser.hpp
   include/backsight/uftrace/detail/winner_tree.hpp
   include/backsight/uftrace/enumerations.hpp
+  include/backsight/uftrace/events.hpp
   include/backsight/uftrace/info.hpp
   include/backsight/uftrace/memory_map.hpp
   include/backsight/uftrace/merge.hpp
@@ -110,6 +112,7 @@ set(BACKSIGHT_HEADERS
   include/backsight/uftrace/short_name.hpp
   include/backsight/uftrace/symbols.hpp
   include/backsight/uftrace/task_list.hpp
+  include/backsight/uftrace/uftrace.hpp
   include/backsight/uftrace/value_text.hpp
 
   include/backsight/xray/basic.hpp

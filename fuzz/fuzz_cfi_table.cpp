@@ -10,7 +10,8 @@
 using namespace backsight;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  std::vector<std::byte> bytes(reinterpret_cast<const std::byte*>(data), reinterpret_cast<const std::byte*>(data) + size);
+  std::vector<std::byte> bytes(reinterpret_cast<const std::byte*>(data),
+                               reinterpret_cast<const std::byte*>(data) + size);
   if (bytes.size() >= 128) {
     store<order::little>(bytes.data() + 8, cfi::detail::checksum(byte_view(bytes).subspan(16)));
   }

@@ -43,8 +43,14 @@ class row_printer {
       switch (rule.kind) {
         case cfi::rule_kind::undefined: out += 'u'; break;
         case cfi::rule_kind::same_value: out += 's'; break;
-        case cfi::rule_kind::at_cfa_offset: out += 'c'; append_signed(out, rule.value); break;
-        case cfi::rule_kind::is_cfa_offset: out += 'v'; append_signed(out, rule.value); break;
+        case cfi::rule_kind::at_cfa_offset:
+          out += 'c';
+          append_signed(out, rule.value);
+          break;
+        case cfi::rule_kind::is_cfa_offset:
+          out += 'v';
+          append_signed(out, rule.value);
+          break;
         case cfi::rule_kind::in_register: out += 'r' + std::to_string(static_cast<std::uint64_t>(rule.value)); break;
         case cfi::rule_kind::at_expression: append_expression(out, "e:", rule.expression()); break;
         case cfi::rule_kind::is_expression: append_expression(out, "x:", rule.expression()); break;

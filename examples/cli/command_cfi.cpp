@@ -73,9 +73,9 @@ struct elf_input {
     }
     auto& bytes = inflated.emplace_back(static_cast<std::size_t>(packed->size));
     auto size = static_cast<uLongf>(bytes.size());
-    const int code = ::uncompress(reinterpret_cast<Bytef*>(bytes.data()), &size,
-                                  reinterpret_cast<const Bytef*>(packed->data.data()),
-                                  static_cast<uLong>(packed->data.size()));
+    const int code =
+        ::uncompress(reinterpret_cast<Bytef*>(bytes.data()), &size, reinterpret_cast<const Bytef*>(packed->data.data()),
+                     static_cast<uLong>(packed->data.size()));
     if (code != Z_OK || size != bytes.size()) return {bs::errc::bad_value, header->offset};
     return cfi::frame_section{bytes, found.partial().info};
   }
@@ -222,8 +222,11 @@ int show_stats(const cfi_options& options) {
   line("rows, merged", counts.merged);
   line("entries in error", counts.errors);
 
-  std::vector<std::pair<std::string, std::uint64_t>> instructions(counts.instructions.begin(), counts.instructions.end());
-  std::stable_sort(instructions.begin(), instructions.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::vector<std::pair<std::string, std::uint64_t>> instructions(counts.instructions.begin(),
+                                                                  counts.instructions.end());
+  std::sort(instructions.begin(), instructions.end(), [](const auto& a, const auto& b) {
+    return a.second != b.second ? a.second > b.second : a.first < b.first;
+  });
   std::uint64_t total = 0;
   for (const auto& [name, count] : instructions) total += count;
   out.print("\ninstructions%37" PRIu64 "\n", total);
@@ -231,8 +234,8 @@ int show_stats(const cfi_options& options) {
     out.print("  %-34s %12" PRIu64 "  %6.3f %%\n", name.c_str(), count, percent(count, total));
   }
 
-  constexpr std::array<const char*, 7> names{"undefined",   "same value", "offset",        "val offset",
-                                             "register",    "expression", "val expression"};
+  constexpr std::array<const char*, 7> names{"undefined", "same value", "offset",        "val offset",
+                                             "register",  "expression", "val expression"};
   total = 0;
   for (const std::uint64_t count : counts.rules) total += count;
   out.print("\nregister rules of merged rows%20" PRIu64 "\n", total);
@@ -241,8 +244,10 @@ int show_stats(const cfi_options& options) {
   }
   total = counts.cfa_registers + counts.cfa_expressions;
   out.print("\nCFA rules of merged rows%25" PRIu64 "\n", total);
-  out.print("  %-34s %12" PRIu64 "  %6.3f %%\n", "register and offset", counts.cfa_registers, percent(counts.cfa_registers, total));
-  out.print("  %-34s %12" PRIu64 "  %6.3f %%\n", "expression", counts.cfa_expressions, percent(counts.cfa_expressions, total));
+  out.print("  %-34s %12" PRIu64 "  %6.3f %%\n", "register and offset", counts.cfa_registers,
+            percent(counts.cfa_registers, total));
+  out.print("  %-34s %12" PRIu64 "  %6.3f %%\n", "expression", counts.cfa_expressions,
+            percent(counts.cfa_expressions, total));
 
   out.print("\nmerged rows in an FDE             FDEs\n");
   std::uint64_t more = 0;
@@ -260,7 +265,8 @@ bs::result<cfi::table> make_table(const std::string& path, elf_input& input, cfi
   cfi::with_arch(input.image.machine(), [&](auto arch) {
     using machine = decltype(arch);
     if constexpr (requires { machine::saved; }) {
-      if (input.image.byte_order() != machine::byte_order || input.image.address_size() != machine::address_size) return;
+      if (input.image.byte_order() != machine::byte_order || input.image.address_size() != machine::address_size)
+        return;
       std::vector<cfi::section<machine::byte_order>> sections;
       bs::trace_error last{bs::errc::missing_section, 0};
       for (const auto kind : {cfi::section_kind::eh_frame, cfi::section_kind::debug_frame}) {
@@ -272,9 +278,9 @@ bs::result<cfi::table> make_table(const std::string& path, elf_input& input, cfi
         made = bs::result<cfi::table>(last);
         return;
       }
-      made = cfi::build_table<machine>(std::span<const cfi::section<machine::byte_order>>(sections),
-                                       {profile, input.image.build_id()},
-                                       [&](const bs::trace_error& error, std::uint32_t) { report_error(path, error, "in the section"); });
+      made = cfi::build_table<machine>(
+          std::span<const cfi::section<machine::byte_order>>(sections), {profile, input.image.build_id()},
+          [&](const bs::trace_error& error, std::uint32_t) { report_error(path, error, "in the section"); });
     }
   });
   return made;
@@ -322,7 +328,11 @@ void print_rule(output& out, const cfi::table_view& table, std::uint64_t address
       const bs::byte_view text = table.general_rule(static_cast<std::uint32_t>(r[cfi::unwind_rule::cfa_offset]));
       cfi::row row;
       (void)cfi::walk_general_rule(
-          text, [&](const cfi::cfa_rule& cfa, std::uint64_t) { row.cfa = cfa; return true; },
+          text,
+          [&](const cfi::cfa_rule& cfa, std::uint64_t) {
+            row.cfa = cfa;
+            return true;
+          },
           [&](const cfi::register_rule& rule_of) { return row.rules.set(rule_of); });
       std::string line;
       bs::cli::row_printer(text).append(line, address, row);

@@ -35,9 +35,8 @@ int unwind_samples(const unwind_options& options) {
   if (!opened) return report_error(options.corpus, opened.error());
   sample_corpus corpus;
   corpus.samples = std::move(opened.value());
-  corpus.load(options.folder, [](const std::string& path) {
-    std::fprintf(stderr, "backsight: no file for %s\n", path.c_str());
-  });
+  corpus.load(options.folder,
+              [](const std::string& path) { std::fprintf(stderr, "backsight: no file for %s\n", path.c_str()); });
 
   output out("-");
   const auto cache = std::make_unique<cfi::rule_cache<sample_corpus::arch>>();
@@ -54,9 +53,8 @@ int unwind_samples(const unwind_options& options) {
       for (std::size_t list = 0; list < sample.expected.size(); ++list) {
         const auto& expected = sample.expected[list];
         constexpr std::uint32_t stopped_at_limit = 2;
-        const std::size_t compared = sample.expected_status[list] == stopped_at_limit
-                                         ? std::min(walked.count, expected.size())
-                                         : walked.count;
+        const std::size_t compared =
+            sample.expected_status[list] == stopped_at_limit ? std::min(walked.count, expected.size()) : walked.count;
         const auto end = begin + static_cast<std::ptrdiff_t>(compared);
         const auto [here, there] = std::mismatch(begin, end, expected.begin(), expected.end());
         if (here == end && there == expected.end()) continue;

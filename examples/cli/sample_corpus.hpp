@@ -24,7 +24,7 @@ namespace backsight::cli {
 struct sample_corpus {
   using arch = cfi::arch::x86_64;
   stack_samples samples;
-  std::vector<io::mapped_file> files;    ///< One for each object; empty where it is missing.
+  std::vector<io::mapped_file> files;  ///< One for each object; empty where it is missing.
   std::vector<elf::image> images;
   std::vector<cfi::table> tables;
   std::vector<cfi::address_space<arch>> spaces;

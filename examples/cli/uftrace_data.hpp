@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <string_view>
 
@@ -53,6 +54,17 @@ class text_out {
   output& to_;
   std::string text_;
 };
+
+// The same as the functions below, into a buffer with room; they give the end of what they wrote. For the lines that are
+// written millions of times.
+char* put_decimal(char* to, std::uint64_t value, std::size_t width);
+char* put_hexadecimal(char* to, std::uint64_t value, std::size_t width);
+char* put_time(char* to, std::uint64_t nanoseconds, std::size_t seconds_width);
+char* put_duration(char* to, std::uint64_t nanoseconds);
+inline char* put_text(char* to, std::string_view text) {
+  std::memcpy(to, text.data(), text.size());
+  return to + text.size();
+}
 
 /// A duration as uftrace writes it: 10 characters, blanks for zero.
 void add_duration(std::string& out, std::uint64_t nanoseconds);

@@ -82,24 +82,23 @@ class raw_dump {
     text += "\n\n";
   }
 
-  void begin(const merged_record& r, const char* kind) {
-    std::string& text = out_.text();
-    add_time(text, r.time, 1);
-    text += "  ";
-    add_padded(text, recording_.data[r.data_index].tid, 7);
-    text += ": [";
-    text += kind;
-    text += "] ";
+  void begin(const merged_record& r, std::string_view kind) {
+    char line[80];
+    char* at = put_time(line, r.time, 1);
+    at = put_text(at, "  ");
+    at = put_decimal(at, recording_.data[r.data_index].tid, 7);
+    at = put_text(put_text(put_text(at, ": ["), kind), "] ");
+    out_.text().append(line, at);
   }
 
   void record(const merged_record& r, std::uint64_t before) {
     stacks_.consume(r);
     uftrace::task_stack& t = stacks_.of(r);
+    const uftrace::function* function = r.is_event() ? nullptr : &names_.find(r.data_index, r.time, r.address);
     if (r.type == record_type::entry) {
-      const uftrace::function& f = names_.find(r.data_index, r.time, r.address);
-      stacks_.note(t, f.special);
+      stacks_.note(t, function->special);
       if (!stacks_.show_entry(t)) return;
-      stacks_.apply(t, f.special);
+      stacks_.apply(t, function->special);
     } else if (r.type == record_type::exit) {
       if (!stacks_.show_exit(t)) return;
     } else if (r.is_event() && t.credit <= 0) {
@@ -110,14 +109,14 @@ class raw_dump {
       text += "\n*************************************\n* inverted time - data seems broken *\n"
               "*************************************\n\n";
     }
-    static constexpr const char* kinds[] = {"entry", "exit ", "lost ", "event"};
+    static constexpr std::string_view kinds[] = {"entry", "exit ", "lost ", "event"};
     begin(r, kinds[static_cast<std::size_t>(r.type)]);
-    if (r.is_event()) values_.event_name(text, r.address);
-    else text += names_.name(names_.find(r.data_index, r.time, r.address).name);
-    text += '(';
-    add_padded_hex(text, r.address, 1);
-    text += ") depth: ";
-    add_padded(text, r.depth, 1);
+    if (function == nullptr) values_.event_name(text, r.address);
+    else text += names_.name(function->name);
+    char tail[64];
+    tail[0] = '(';
+    char* at = put_text(put_hexadecimal(tail + 1, r.address, 1), ") depth: ");
+    text.append(tail, put_decimal(at, r.depth, 1));
     out_.line();
     if (!r.more) return;
     if (r.is_event()) {

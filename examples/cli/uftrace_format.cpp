@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "uftrace_data.hpp"
 
+#include <array>
+#include <bit>
 #include <cerrno>
 #include <cstring>
 
@@ -60,70 +62,112 @@ void report_faults(const arguments& from, const uftrace::merge& records) {
   }
 }
 
-void add_padded(std::string& out, std::uint64_t value, std::size_t width) {
+namespace {
+
+/// `00` to `99`, one after the other.
+constexpr auto digit_pairs = [] {
+  std::array<char, 200> pairs{};
+  for (std::size_t i = 0; i < 100; ++i) {
+    pairs[2 * i] = static_cast<char>('0' + i / 10);
+    pairs[2 * i + 1] = static_cast<char>('0' + i % 10);
+  }
+  return pairs;
+}();
+
+char* put_pair(char* to, std::uint64_t value) {
+  std::memcpy(to, digit_pairs.data() + 2 * value, 2);
+  return to + 2;
+}
+
+}  // namespace
+
+char* put_decimal(char* to, std::uint64_t value, std::size_t width) {
   char digits[24];
   std::size_t at = sizeof digits;
-  do {
-    digits[--at] = static_cast<char>('0' + value % 10);
-    value /= 10;
-  } while (value != 0);
-  const std::size_t size = sizeof digits - at;
-  if (size < width) out.append(width - size, ' ');
-  out.append(digits + at, size);
-}
-
-void add_padded_hex(std::string& out, std::uint64_t value, std::size_t width) {
-  char digits[16];
-  std::size_t at = sizeof digits;
-  do {
-    digits[--at] = "0123456789abcdef"[value & 15];
-    value >>= 4;
-  } while (value != 0);
-  const std::size_t size = sizeof digits - at;
-  if (size < width) out.append(width - size, ' ');
-  out.append(digits + at, size);
-}
-
-void add_time(std::string& out, std::uint64_t nanoseconds, std::size_t seconds_width) {
-  add_padded(out, nanoseconds / 1'000'000'000, seconds_width);
-  std::uint64_t rest = nanoseconds % 1'000'000'000;
-  char digits[10] = {'.'};
-  for (std::size_t i = 9; i != 0; --i) {
-    digits[i] = static_cast<char>('0' + rest % 10);
-    rest /= 10;
+  while (value >= 100) {
+    at -= 2;
+    put_pair(digits + at, value % 100);
+    value /= 100;
   }
-  out.append(digits, sizeof digits);
+  if (value >= 10) {
+    at -= 2;
+    put_pair(digits + at, value);
+  } else {
+    digits[--at] = static_cast<char>('0' + value);
+  }
+  const std::size_t size = sizeof digits - at;
+  for (; width > size; --width) *to++ = ' ';
+  return put_text(to, {digits + at, size});
 }
 
-void add_duration(std::string& out, std::uint64_t nanoseconds) {
+char* put_hexadecimal(char* to, std::uint64_t value, std::size_t width) {
+  std::size_t size = value == 0 ? 1 : (static_cast<std::size_t>(std::bit_width(value)) + 3) / 4;
+  for (; width > size; --width) *to++ = ' ';
+  char* const end = to + size;
+  for (char* at = end; at != to; value >>= 4) *--at = "0123456789abcdef"[value & 15];
+  return end;
+}
+
+char* put_time(char* to, std::uint64_t nanoseconds, std::size_t seconds_width) {
+  to = put_decimal(to, nanoseconds / 1'000'000'000, seconds_width);
+  const auto rest = static_cast<std::uint32_t>(nanoseconds % 1'000'000'000);
+  *to++ = '.';
+  *to++ = static_cast<char>('0' + rest / 100'000'000);
+  to = put_pair(to, rest / 1'000'000 % 100);
+  to = put_pair(to, rest / 10'000 % 100);
+  to = put_pair(to, rest / 100 % 100);
+  return put_pair(to, rest % 100);
+}
+
+char* put_duration(char* to, std::uint64_t nanoseconds) {
   if (nanoseconds == 0) {
-    out.append(10, ' ');
-    return;
+    std::memset(to, ' ', 10);
+    return to + 10;
   }
   if (nanoseconds >> 63 != 0) nanoseconds = 0 - nanoseconds;
   static constexpr std::uint64_t limits[] = {1000, 1000, 1000, 60, 24};
   static constexpr char units[] = "usms s m h";
   std::uint64_t whole = nanoseconds, part = 0;
   std::size_t unit = 0;
-  // After a minute the part holds seconds, and an hour has 24 minutes: so does uftrace.
-  for (;; ++unit) {
-    part = whole % limits[unit];
-    whole /= limits[unit];
-    if (unit == 4 || whole < limits[unit + 1]) break;
+  if (nanoseconds < 1'000'000) {
+    part = nanoseconds % 1000;
+    whole = nanoseconds / 1000;
+  } else {
+    // After a minute the part holds seconds, and an hour has 24 minutes: so does uftrace.
+    for (;; ++unit) {
+      part = whole % limits[unit];
+      whole /= limits[unit];
+      if (unit == 4 || whole < limits[unit + 1]) break;
+    }
   }
   if (whole > 999) whole = part = 999;
+  to[0] = whole >= 100 ? static_cast<char>('0' + whole / 100) : ' ';
+  to[1] = whole >= 10 ? static_cast<char>('0' + whole / 10 % 10) : ' ';
+  to[2] = static_cast<char>('0' + whole % 10);
+  to[3] = '.';
+  to[4] = static_cast<char>('0' + part / 100);
+  put_pair(to + 5, part % 100);
+  to[7] = ' ';
+  to[8] = units[2 * unit];
+  to[9] = units[2 * unit + 1];
+  return to + 10;
+}
+
+void add_padded(std::string& out, std::uint64_t value, std::size_t width) {
+  char text[64];
+  out.append(text, put_decimal(text, value, width));
+}
+void add_padded_hex(std::string& out, std::uint64_t value, std::size_t width) {
+  char text[64];
+  out.append(text, put_hexadecimal(text, value, width));
+}
+void add_time(std::string& out, std::uint64_t nanoseconds, std::size_t seconds_width) {
+  char text[64];
+  out.append(text, put_time(text, nanoseconds, seconds_width));
+}
+void add_duration(std::string& out, std::uint64_t nanoseconds) {
   char text[10];
-  text[0] = whole >= 100 ? static_cast<char>('0' + whole / 100) : ' ';
-  text[1] = whole >= 10 ? static_cast<char>('0' + whole / 10 % 10) : ' ';
-  text[2] = static_cast<char>('0' + whole % 10);
-  text[3] = '.';
-  text[4] = static_cast<char>('0' + part / 100);
-  text[5] = static_cast<char>('0' + part / 10 % 10);
-  text[6] = static_cast<char>('0' + part % 10);
-  text[7] = ' ';
-  text[8] = units[2 * unit];
-  text[9] = units[2 * unit + 1];
-  out.append(text, sizeof text);
+  out.append(text, put_duration(text, nanoseconds));
 }
 
 std::vector<std::string> final_names(const uftrace::recording& from) {

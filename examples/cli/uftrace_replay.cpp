@@ -94,6 +94,7 @@ class replay {
       first = false;
       width_ += columns[i].width + 1;
     }
+    usual_columns_ = !colored_ && width_ == 21 && shown_[0] && shown_[1];
     if (!first) {
       text += "   FUNCTION";
       out_.line();
@@ -144,6 +145,15 @@ class replay {
     }
     before_ = r.time;
     std::string& text = out_.text();
+    if (usual_columns_) {
+      char line[64];
+      line[0] = ' ';
+      char* at = put_text(put_duration(line + 1, p.duration), " [");
+      at = put_text(put_decimal(at, recording_.data[r.data_index].tid, 7), "] | ");
+      text.append(line, at);
+      if (depth > 0) text.append(static_cast<std::size_t>(depth) * 2, ' ');
+      return;
+    }
     for (std::size_t i = 0; i < std::size(columns); ++i) {
       if (!shown_[i]) continue;
       text += ' ';
@@ -456,6 +466,7 @@ class replay {
   std::vector<task_more> tasks_;
   bool shown_[std::size(columns)] = {};
   std::size_t width_ = 0;
+  bool usual_columns_ = false;  ///< duration and task, without colour
   bool merging_ = true, colored_ = false, selective_ = false, parenthesis_ = false;
   std::uint64_t first_ = 0, before_ = 0;
 };

@@ -36,7 +36,8 @@ struct loaded_section {
     if (!packed) return;
     inflated.resize(static_cast<std::size_t>(packed->size));
     auto size = static_cast<uLongf>(inflated.size());
-    found = ::uncompress(reinterpret_cast<Bytef*>(inflated.data()), &size, reinterpret_cast<const Bytef*>(packed->data.data()),
+    found = ::uncompress(reinterpret_cast<Bytef*>(inflated.data()), &size,
+                         reinterpret_cast<const Bytef*>(packed->data.data()),
                          static_cast<uLong>(packed->data.size())) == Z_OK;
     section.bytes = inflated;
   }

@@ -15,7 +15,17 @@ namespace backsight::test {
 class frame_builder {
  public:
   constexpr frame_builder() {
-    entry(0, byte_builder{}.u8(1).text("zR").fill(1).u8(1).u8(0x78).u8(16).u8(1).u8(0).append(bytes<0x0c, 7, 8, 0x90, 1>).view());
+    entry(0, byte_builder{}
+                 .u8(1)
+                 .text("zR")
+                 .fill(1)
+                 .u8(1)
+                 .u8(0x78)
+                 .u8(16)
+                 .u8(1)
+                 .u8(0)
+                 .append(bytes<0x0c, 7, 8, 0x90, 1>)
+                 .view());
   }
   constexpr frame_builder& fde(byte_view instructions, std::uint64_t size = 0x100) {
     entry(bytes_.size() + 4, byte_builder{}.u64(next_).u64(size).u8(0).append(instructions).view());

@@ -91,9 +91,10 @@ std::size_t in_handler_allocations = 0;
 
 TEST_CASE("a signal handler sees the frames that were interrupted, and allocates nothing") {
   (void)process();
-  struct sigaction action {}, before {};
+  struct sigaction action{}, before{};
   action.sa_handler = [](int) {
-    in_handler_allocations = test::allocations_in([] { in_handler_count = cfi::unwind_here(in_handler, process()).count; });
+    in_handler_allocations =
+        test::allocations_in([] { in_handler_count = cfi::unwind_here(in_handler, process()).count; });
   };
   REQUIRE(::sigaction(SIGUSR1, &action, &before) == 0);
   std::raise(SIGUSR1);

@@ -60,8 +60,9 @@ constexpr bool whole_function() {
   for (std::size_t i = 0; i < 4; ++i) {
     if (o.rows[i].begin != starts[i] || o.rows[i].end != starts[i + 1]) return false;
   }
-  return o.rows[0].cfa.reg == 7 && o.rows[0].cfa.offset == 8 && o.rows[1].cfa.offset == 16 && o.rows[1].rules.size() == 2 &&
-         o.rows[2].cfa.reg == 6 && o.rows[2].cfa.offset == 16 && o.rows[3].cfa.reg == 7 && o.rows[3].rules.size() == 1;
+  return o.rows[0].cfa.reg == 7 && o.rows[0].cfa.offset == 8 && o.rows[1].cfa.offset == 16 &&
+         o.rows[1].rules.size() == 2 && o.rows[2].cfa.reg == 6 && o.rows[2].cfa.offset == 16 &&
+         o.rows[3].cfa.reg == 7 && o.rows[3].rules.size() == 1;
 }
 static_assert(whole_function());
 
@@ -74,22 +75,26 @@ constexpr bool remember_and_restore() {
 static_assert(remember_and_restore());
 
 constexpr bool every_rule() {
-  return run(bytes<0x83, 2>).has(3, kind::at_cfa_offset, -16) && run(bytes<0x05, 20, 3>).has(20, kind::at_cfa_offset, -24) &&
-         run(bytes<0x11, 20, 0x7d>).has(20, kind::at_cfa_offset, 24) && run(bytes<0x2f, 3, 2>).has(3, kind::at_cfa_offset, 16) &&
-         run(bytes<0x07, 3>).has(3, kind::undefined, 0) && run(bytes<0x08, 3>).has(3, kind::same_value, 0) &&
-         run(bytes<0x09, 3, 12>).has(3, kind::in_register, 12) && run(bytes<0x14, 3, 2>).has(3, kind::is_cfa_offset, -16) &&
+  return run(bytes<0x83, 2>).has(3, kind::at_cfa_offset, -16) &&
+         run(bytes<0x05, 20, 3>).has(20, kind::at_cfa_offset, -24) &&
+         run(bytes<0x11, 20, 0x7d>).has(20, kind::at_cfa_offset, 24) &&
+         run(bytes<0x2f, 3, 2>).has(3, kind::at_cfa_offset, 16) && run(bytes<0x07, 3>).has(3, kind::undefined, 0) &&
+         run(bytes<0x08, 3>).has(3, kind::same_value, 0) && run(bytes<0x09, 3, 12>).has(3, kind::in_register, 12) &&
+         run(bytes<0x14, 3, 2>).has(3, kind::is_cfa_offset, -16) &&
          run(bytes<0x15, 3, 0x7e>).has(3, kind::is_cfa_offset, 16) &&
          run(bytes<0x10, 3, 1, 0x30>).last().rules.find(3)->kind == kind::at_expression &&
          run(bytes<0x16, 3, 1, 0x30>).last().rules.find(3)->kind == kind::is_expression &&
-         run(bytes<0x83, 2, 0xc3>).last().rules.find(3) == nullptr && run(bytes<0x83, 2, 0x06, 3>).last().rules.find(3) == nullptr &&
+         run(bytes<0x83, 2, 0xc3>).last().rules.find(3) == nullptr &&
+         run(bytes<0x83, 2, 0x06, 3>).last().rules.find(3) == nullptr &&
          run(bytes<0x90, 5, 0xd0>).has(16, kind::at_cfa_offset, -8);
 }
 static_assert(every_rule());
 
 constexpr bool every_cfa() {
   return run(bytes<0x0c, 6, 24>).cfa(6, 24) && run(bytes<0x0d, 6>).cfa(6, 8) && run(bytes<0x0e, 40>).cfa(7, 40) &&
-         run(bytes<0x12, 6, 0x7d>).cfa(6, 24) && run(bytes<0x13, 0x7b>).cfa(7, 40) && run(bytes<0x30, 6, 24, 0>).cfa(6, 24) &&
-         run(bytes<0x31, 6, 0x7d, 0>).cfa(6, 24) && run(bytes<0x0f, 1, 0x30>).last().cfa.kind == cfi::cfa_kind::expression &&
+         run(bytes<0x12, 6, 0x7d>).cfa(6, 24) && run(bytes<0x13, 0x7b>).cfa(7, 40) &&
+         run(bytes<0x30, 6, 24, 0>).cfa(6, 24) && run(bytes<0x31, 6, 0x7d, 0>).cfa(6, 24) &&
+         run(bytes<0x0f, 1, 0x30>).last().cfa.kind == cfi::cfa_kind::expression &&
          // def_cfa_register after an expression keeps the last offset.
          run(bytes<0x0e, 56, 0x0f, 1, 0x30, 0x0d, 6>).cfa(6, 56);
 }
@@ -113,9 +118,12 @@ constexpr bool error_is(byte_view code, errc error, std::uint64_t at) {
 }
 constexpr bool malformed() {
   return error_is(bytes<0x0b>, errc::bad_transition, 1) && error_is(bytes<0x3f>, errc::unknown_record, 1) &&
-         error_is(bytes<0x0f, 9, 0>, errc::truncated, 2) && error_is(bytes<0x0f, 1, 0x30, 0x0e, 8>, errc::bad_transition, 5) &&
-         error_is(bytes<0x03, 1>, errc::truncated, 1) && error_is(bytes<0x0a, 0x0a, 0x0a, 0x0a, 0x0a>, errc::capacity, 5) &&
-         error_is(bytes<0x05, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f, 0>, errc::number_too_large, 1);
+         error_is(bytes<0x0f, 9, 0>, errc::truncated, 2) &&
+         error_is(bytes<0x0f, 1, 0x30, 0x0e, 8>, errc::bad_transition, 5) &&
+         error_is(bytes<0x03, 1>, errc::truncated, 1) &&
+         error_is(bytes<0x0a, 0x0a, 0x0a, 0x0a, 0x0a>, errc::capacity, 5) &&
+         error_is(bytes<0x05, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f, 0>, errc::number_too_large,
+                  1);
 }
 static_assert(malformed());
 
@@ -152,11 +160,11 @@ TEST_CASE("interpreting allocates nothing") {
   small_context memory;
   std::size_t rows = 0;
   CHECK(test::allocations_in([&] {
-    for (const cfi::entry& e : section.entries()) {
-      if (e.is_cie) continue;
-      const auto f = section.parse_fde(e, *section.cie_at(e.cie_offset));
-      (void)cfi::interpret<cfi::arch::x86_64>(section, *f, memory, [&](const cfi::row&) { ++rows; });
-    }
-  }) == 0);
+          for (const cfi::entry& e : section.entries()) {
+            if (e.is_cie) continue;
+            const auto f = section.parse_fde(e, *section.cie_at(e.cie_offset));
+            (void)cfi::interpret<cfi::arch::x86_64>(section, *f, memory, [&](const cfi::row&) { ++rows; });
+          }
+        }) == 0);
   CHECK(rows == 3);
 }

@@ -20,8 +20,8 @@ std::string dump(const test::loaded_section& s, bool merged, std::size_t& errors
   with_order(s.image.byte_order(), [&](auto o) {
     const cfi::section<o()> section(s.section.bytes, s.section.info);
     cfi::with_arch(s.image.machine(), [&](auto arch) {
-      cli::dump_rows<decltype(arch)>(section, merged, [&](const std::string& t) { text += t; },
-                                     [&](const trace_error&) { ++errors; });
+      cli::dump_rows<decltype(arch)>(
+          section, merged, [&](const std::string& t) { text += t; }, [&](const trace_error&) { ++errors; });
     });
   });
   return text;

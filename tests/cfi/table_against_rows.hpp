@@ -47,7 +47,8 @@ template <class Arch>
         const std::int64_t saved = load<std::int8_t, order::little>(rule + cfi::unwind_rule::size + i) * word;
         const cfi::register_rule* expected = row->rules.find(Arch::saved[i]);
         const bool unchanged = expected == nullptr || expected->kind == cfi::rule_kind::same_value;
-        if (unchanged ? saved != 0 : expected->kind != cfi::rule_kind::at_cfa_offset || expected->value != saved) return false;
+        if (unchanged ? saved != 0 : expected->kind != cfi::rule_kind::at_cfa_offset || expected->value != saved)
+          return false;
       }
       for (const cfi::register_rule& expected : row->rules) {
         if (!wanted(expected.reg) || expected.kind == cfi::rule_kind::same_value) continue;
@@ -69,10 +70,11 @@ template <class Arch>
       const trace_error error = cfi::walk_general_rule(
           text,
           [&](const cfi::cfa_rule& cfa, std::uint64_t column) {
-            good = column == c.return_address_register && cfa.kind == row->cfa.kind &&
-                   (cfa.kind == cfi::cfa_kind::expression ? same(cfa.expression, row->cfa.expression)
-                                                          : cfa.kind == cfi::cfa_kind::none ||
-                                                                (cfa.reg == row->cfa.reg && cfa.offset == row->cfa.offset));
+            good =
+                column == c.return_address_register && cfa.kind == row->cfa.kind &&
+                (cfa.kind == cfi::cfa_kind::expression
+                     ? same(cfa.expression, row->cfa.expression)
+                     : cfa.kind == cfi::cfa_kind::none || (cfa.reg == row->cfa.reg && cfa.offset == row->cfa.offset));
             return good;
           },
           [&](const cfi::register_rule& rule_of) {

@@ -138,7 +138,8 @@ TEST_CASE("a saved table opens anywhere and keeps its build-id") {
 }
 
 TEST_CASE("a saved table that is cut or damaged is refused") {
-  const cfi::table t = build(test::frame_builder{}.fde(bytes<0x41, 0x0e, 16, 0x0f, 2, 0x77, 8>).fde(bytes<0x41, 0x0e, 16>));
+  const cfi::table t =
+      build(test::frame_builder{}.fde(bytes<0x41, 0x0e, 16, 0x0f, 2, 0x77, 8>).fde(bytes<0x41, 0x0e, 16>));
   for (std::size_t size = 0; size < t.bytes().size(); ++size) {
     CHECK_FALSE(cfi::table_view::open(t.bytes().first(size)));
   }
@@ -150,7 +151,8 @@ TEST_CASE("a saved table that is cut or damaged is refused") {
 }
 
 TEST_CASE("a damaged table with a matching checksum is refused or reads nothing outside") {
-  const cfi::table t = build(test::frame_builder{}.fde(bytes<0x41, 0x0e, 16, 0x0f, 2, 0x77, 8>).fde(bytes<0x41, 0x0e, 16>));
+  const cfi::table t =
+      build(test::frame_builder{}.fde(bytes<0x41, 0x0e, 16, 0x0f, 2, 0x77, 8>).fde(bytes<0x41, 0x0e, 16>));
   for (std::size_t i = 16; i < t.bytes().size(); ++i) {
     for (const unsigned flip : {0x01U, 0x80U, 0xffU}) {
       std::vector<std::byte> damaged(t.bytes().begin(), t.bytes().end());

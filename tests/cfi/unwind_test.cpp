@@ -179,9 +179,9 @@ TEST_CASE("unwinding allocates nothing") {
   const auto cache = std::make_unique<cfi::rule_cache<arch>>();
   std::array<std::uint64_t, 8> pcs{};
   CHECK(test::allocations_in([&] {
-    auto f = start(0x401010);
-    (void)cfi::walk(f, s.space, stack, pcs, *cache);
-  }) == 0);
+          auto f = start(0x401010);
+          (void)cfi::walk(f, s.space, stack, pcs, *cache);
+        }) == 0);
 }
 
 TEST_CASE("a batch gives each sample what a walk of its own gives") {
@@ -215,7 +215,9 @@ TEST_CASE("a batch gives each sample what a walk of its own gives") {
         i.user = next++;
         return true;
       },
-      [&](item& i) { together[i.user].assign(i.pcs.begin(), i.pcs.begin() + static_cast<std::ptrdiff_t>(i.result.count)); });
+      [&](item& i) {
+        together[i.user].assign(i.pcs.begin(), i.pcs.begin() + static_cast<std::ptrdiff_t>(i.result.count));
+      });
   CHECK(alone == together);
 }
 
@@ -224,8 +226,9 @@ TEST_CASE("corpus: all stack samples give the expected pcs") {
   if (corpus.empty()) return;
   const auto folder = std::filesystem::temp_directory_path() / ("backsight-stacks-" + std::to_string(::getpid()));
   std::filesystem::create_directories(folder);
-  const std::string unpack = "zstd -dqf '" + corpus + "/stacks/dev.stk.zst' -o '" + folder.string() + "/dev.stk' && zstd -dqc '" +
-                             corpus + "/stacks/dev-elf.tar.zst' | tar -C '" + folder.string() + "' -xf -";
+  const std::string unpack = "zstd -dqf '" + corpus + "/stacks/dev.stk.zst' -o '" + folder.string() +
+                             "/dev.stk' && zstd -dqc '" + corpus + "/stacks/dev-elf.tar.zst' | tar -C '" +
+                             folder.string() + "' -xf -";
   if (std::system(unpack.c_str()) != 0) {
     std::fprintf(stderr, "cannot unpack the stack samples (is zstd installed?): the test is left out\n");
     std::filesystem::remove_all(folder);

@@ -6,9 +6,11 @@
 #include <string_view>
 #include <type_traits>
 
+#include <backsight/cfi/table.hpp>
 #include <backsight/core/print.hpp>
 #include <backsight/memtrace/memtrace.hpp>
 #include <backsight/memtrace/window_index.hpp>
+#include <backsight/uftrace/records.hpp>
 #include <backsight/xray/basic.hpp>
 #include <backsight/xray/fdr.hpp>
 
@@ -21,7 +23,7 @@ template <class T>
 std::string name_of_type() {
   std::string_view text = __PRETTY_FUNCTION__;
   text = text.substr(text.find("T = ") + 4);
-  text = text.substr(0, text.find_first_of(";]"));
+  text = text.substr(0, text.find_first_of(";]<"));
   while (text.find("::") != std::string_view::npos) text.remove_prefix(text.find("::") + 2);
   return std::string(text);
 }
@@ -79,6 +81,10 @@ int main(int count, char** words) {
   // A format is one line: its headers, then its kinds of record.
   if (format == "xray") return print_record<xray::file_header>(), print_records(xray::fdr_format<order::little>::records{}), 0;
   if (format == "xray_basic") return print_records(xray::basic_format<order::little>::records{}), 0;
+  if (format == "unwind_table") {
+    return print_record<cfi::table_header>(), print_record<cfi::table_run>(), print_record<cfi::table_page>(),
+           print_record<cfi::unwind_rule>(), 0;
+  }
   if (format == "memtrace") return print_records(memtrace::final_format::records{}), 0;
   if (format == "memtrace_raw") return print_records(memtrace::raw_format::records{}), 0;
   if (format == "memtrace_files") {
@@ -88,6 +94,12 @@ int main(int count, char** words) {
   }
   if (format == "memtrace_types") return print_enumerators<memtrace::trace_type>(memtrace::trace_type_count), 0;
   if (format == "memtrace_markers") return print_enumerators<memtrace::marker_type>(memtrace::marker_type_count), 0;
+  if (format == "uftrace") {
+    print_record<uftrace::file_header>();
+    print_records(uftrace::task_format<order::little>::records{});
+    print_records(uftrace::perf_format<order::little>::records{});
+    return 0;
+  }
   std::fprintf(stderr, "format_tables: no format is called %s\n", words[1]);
   return 1;
 }

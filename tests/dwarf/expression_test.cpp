@@ -17,7 +17,8 @@ constexpr auto memory = [](std::uint64_t address) -> std::optional<std::uint64_t
   return address * 2 + 0x1122334400000000;
 };
 
-constexpr result<std::uint64_t> run(byte_view code, unsigned size = 8, std::optional<std::uint64_t> first = std::nullopt) {
+constexpr result<std::uint64_t> run(byte_view code, unsigned size = 8,
+                                    std::optional<std::uint64_t> first = std::nullopt) {
   return dwarf::evaluate<order::little>(code, {size, 100}, first, registers, memory);
 }
 constexpr bool gives(byte_view code, std::uint64_t value, unsigned size = 8) {
@@ -33,10 +34,11 @@ constexpr bool constants_and_registers() {
   return gives(bytes<0x30>, 0) && gives(bytes<0x4f>, 31) && gives(bytes<0x08, 0xff>, 255) &&
          gives(bytes<0x09, 0xff>, ~std::uint64_t{0}) && gives(bytes<0x0a, 1, 2>, 0x201) &&
          gives(bytes<0x0b, 0, 0x80>, 0xffffffffffff8000) && gives(bytes<0x0c, 1, 2, 3, 4>, 0x04030201) &&
-         gives(bytes<0x0d, 0, 0, 0, 0x80>, 0xffffffff80000000) && gives(bytes<0x0e, 1, 0, 0, 0, 0, 0, 0, 9>, 0x900000000000001) &&
-         gives(bytes<0x10, 0x81, 1>, 129) && gives(bytes<0x11, 0x7e>, ~std::uint64_t{1}) &&
-         gives(bytes<0x03, 1, 0, 0, 0, 0, 0, 0, 0>, 1) && gives(bytes<0x77, 8>, 0x8008) && gives(bytes<0x77, 0x78>, 0x7ff8) &&
-         gives(bytes<0x92, 16, 4>, 0x11004) && gives(bytes<0x09, 0xff>, 0xffffffff, 4);
+         gives(bytes<0x0d, 0, 0, 0, 0x80>, 0xffffffff80000000) &&
+         gives(bytes<0x0e, 1, 0, 0, 0, 0, 0, 0, 9>, 0x900000000000001) && gives(bytes<0x10, 0x81, 1>, 129) &&
+         gives(bytes<0x11, 0x7e>, ~std::uint64_t{1}) && gives(bytes<0x03, 1, 0, 0, 0, 0, 0, 0, 0>, 1) &&
+         gives(bytes<0x77, 8>, 0x8008) && gives(bytes<0x77, 0x78>, 0x7ff8) && gives(bytes<0x92, 16, 4>, 0x11004) &&
+         gives(bytes<0x09, 0xff>, 0xffffffff, 4);
 }
 constexpr bool stack_operations() {
   return gives(bytes<0x35, 0x12, 0x22>, 10) && gives(bytes<0x35, 0x36, 0x13>, 5) && gives(bytes<0x35, 0x36, 0x14>, 5) &&
@@ -44,19 +46,21 @@ constexpr bool stack_operations() {
          gives(bytes<0x31, 0x32, 0x33, 0x17>, 2) && gives(bytes<0x31, 0x32, 0x33, 0x17, 0x13>, 1);
 }
 constexpr bool arithmetic() {
-  return gives(bytes<0x09, 0xfb, 0x19>, 5) && gives(bytes<0x3c, 0x3a, 0x1a>, 8) && gives(bytes<0x09, 0xf8, 0x32, 0x1b>, ~std::uint64_t{3}) &&
-         gives(bytes<0x32, 0x35, 0x1c>, ~std::uint64_t{2}) && gives(bytes<0x37, 0x34, 0x1d>, 3) && gives(bytes<0x33, 0x34, 0x1e>, 12) &&
-         gives(bytes<0x31, 0x1f>, ~std::uint64_t{0}) && gives(bytes<0x30, 0x20>, ~std::uint64_t{0}) && gives(bytes<0x31, 0x32, 0x21>, 3) &&
-         gives(bytes<0x31, 0x23, 5>, 6) && gives(bytes<0x31, 0x34, 0x24>, 16) && gives(bytes<0x40, 0x34, 0x25>, 1) &&
-         gives(bytes<0x09, 0xf0, 0x32, 0x26>, ~std::uint64_t{3}) && gives(bytes<0x33, 0x35, 0x27>, 6) &&
-         gives(bytes<0x31, 0x08, 64, 0x24>, 0) && gives(bytes<0x31, 0x08, 32, 0x24>, 0, 4) &&
-         gives(bytes<0x0c, 0xff, 0xff, 0xff, 0xff, 0x31, 0x22>, 0, 4);
+  return gives(bytes<0x09, 0xfb, 0x19>, 5) && gives(bytes<0x3c, 0x3a, 0x1a>, 8) &&
+         gives(bytes<0x09, 0xf8, 0x32, 0x1b>, ~std::uint64_t{3}) && gives(bytes<0x32, 0x35, 0x1c>, ~std::uint64_t{2}) &&
+         gives(bytes<0x37, 0x34, 0x1d>, 3) && gives(bytes<0x33, 0x34, 0x1e>, 12) &&
+         gives(bytes<0x31, 0x1f>, ~std::uint64_t{0}) && gives(bytes<0x30, 0x20>, ~std::uint64_t{0}) &&
+         gives(bytes<0x31, 0x32, 0x21>, 3) && gives(bytes<0x31, 0x23, 5>, 6) && gives(bytes<0x31, 0x34, 0x24>, 16) &&
+         gives(bytes<0x40, 0x34, 0x25>, 1) && gives(bytes<0x09, 0xf0, 0x32, 0x26>, ~std::uint64_t{3}) &&
+         gives(bytes<0x33, 0x35, 0x27>, 6) && gives(bytes<0x31, 0x08, 64, 0x24>, 0) &&
+         gives(bytes<0x31, 0x08, 32, 0x24>, 0, 4) && gives(bytes<0x0c, 0xff, 0xff, 0xff, 0xff, 0x31, 0x22>, 0, 4);
 }
 constexpr bool comparisons_and_branches() {
-  return gives(bytes<0x31, 0x31, 0x29>, 1) && gives(bytes<0x09, 0xff, 0x31, 0x2d>, 1) && gives(bytes<0x09, 0xff, 0x31, 0x2a>, 0) &&
-         gives(bytes<0x32, 0x31, 0x2b>, 1) && gives(bytes<0x32, 0x31, 0x2c>, 0) && gives(bytes<0x32, 0x31, 0x2e>, 1) &&
-         gives(bytes<0x31, 0x28, 1, 0, 0x13, 0x39>, 9) && gives(bytes<0x39, 0x2f, 1, 0, 0x13>, 9) && gives(bytes<0x39, 0x96>, 9) &&
-         gives(bytes<0x39, 0x9f, 0x13>, 9);
+  return gives(bytes<0x31, 0x31, 0x29>, 1) && gives(bytes<0x09, 0xff, 0x31, 0x2d>, 1) &&
+         gives(bytes<0x09, 0xff, 0x31, 0x2a>, 0) && gives(bytes<0x32, 0x31, 0x2b>, 1) &&
+         gives(bytes<0x32, 0x31, 0x2c>, 0) && gives(bytes<0x32, 0x31, 0x2e>, 1) &&
+         gives(bytes<0x31, 0x28, 1, 0, 0x13, 0x39>, 9) && gives(bytes<0x39, 0x2f, 1, 0, 0x13>, 9) &&
+         gives(bytes<0x39, 0x96>, 9) && gives(bytes<0x39, 0x9f, 0x13>, 9);
 }
 constexpr bool memory_reads() {
   return gives(bytes<0x08, 8, 0x06>, 0x1122334400000010) && gives(bytes<0x08, 8, 0x94, 1>, 0x10) &&
@@ -66,7 +70,9 @@ constexpr bool memory_reads() {
 constexpr bool procedure_linkage_table() {
   constexpr auto& code = bytes<0x77, 8, 0x80, 0, 0x3f, 0x1a, 0x3b, 0x2a, 0x33, 0x24, 0x22>;
   for (unsigned byte = 0; byte < 16; ++byte) {
-    const auto at = [&](std::uint64_t number) -> std::optional<std::uint64_t> { return number == 7 ? 0x7000U : 0x400020U + byte; };
+    const auto at = [&](std::uint64_t number) -> std::optional<std::uint64_t> {
+      return number == 7 ? 0x7000U : 0x400020U + byte;
+    };
     const auto cfa = dwarf::evaluate<order::little>(code, {}, std::nullopt, at, memory);
     if (!cfa || *cfa != 0x7008U + (byte >= 11 ? 8U : 0U)) return false;
   }

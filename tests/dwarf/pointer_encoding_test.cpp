@@ -16,8 +16,9 @@ constexpr std::uint64_t read(byte_view bytes, std::uint8_t encoding, unsigned si
 constexpr bool formats_are_read() {
   constexpr auto& b = test::bytes<0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f>;
   return read(b, 0x00, 8) == 0x7ffffffffffffffe && read(b, 0x00, 4) == 0xfffffffe && read(b, 0x02, 8) == 0xfffe &&
-         read(b, 0x03, 8) == 0xfffffffe && read(b, 0x04, 8) == 0x7ffffffffffffffe && read(b, 0x0a, 8) == ~std::uint64_t{1} &&
-         read(b, 0x0b, 8) == ~std::uint64_t{1} && read(b, 0x0b, 4) == 0xfffffffe && read(b, 0x0c, 8) == 0x7ffffffffffffffe &&
+         read(b, 0x03, 8) == 0xfffffffe && read(b, 0x04, 8) == 0x7ffffffffffffffe &&
+         read(b, 0x0a, 8) == ~std::uint64_t{1} && read(b, 0x0b, 8) == ~std::uint64_t{1} &&
+         read(b, 0x0b, 4) == 0xfffffffe && read(b, 0x0c, 8) == 0x7ffffffffffffffe &&
          read(test::bytes<0x81, 0x01>, 0x01, 8) == 129 && read(test::bytes<0x7f>, 0x09, 8) == ~std::uint64_t{0};
 }
 static_assert(formats_are_read());

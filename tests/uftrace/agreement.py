@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compares `backsight ... --as uftrace` with the stored output of uftrace, file by file, and prints a table.
 
-Usage: agreement.py PROGRAM [NAME...]     (environment: BACKSIGHT_CORPUS, the folder that holds uftrace/)
+Usage: agreement.py PROGRAM [--data FOLDER] [NAME...]
+
+FOLDER holds the directories; without it the folder uftrace/ of the environment variable BACKSIGHT_CORPUS is used.
 
 Exit code 0 when all agree but for those named in ALLOWED, 1 otherwise, 77 when BACKSIGHT_CORPUS is not set.
 """
@@ -63,13 +65,17 @@ def main():
     if len(sys.argv) < 2:
         print(__doc__)
         return 2
-    corpus = os.environ.get("BACKSIGHT_CORPUS")
-    if not corpus:
+    names = sys.argv[2:]
+    if names[:1] == ["--data"]:
+        data, names = pathlib.Path(names[1]), names[2:]
+    elif os.environ.get("BACKSIGHT_CORPUS"):
+        data = pathlib.Path(os.environ["BACKSIGHT_CORPUS"]) / "uftrace"
+    else:
         print("BACKSIGHT_CORPUS is not set; nothing compared")
         return 77
-    folders = sorted(p for p in (pathlib.Path(corpus) / "uftrace").iterdir() if (p / "expected").is_dir())
-    if len(sys.argv) > 2:
-        folders = [f for f in folders if f.name in sys.argv[2:]]
+    folders = sorted(p for p in data.iterdir() if (p / "expected").is_dir())
+    if names:
+        folders = [f for f in folders if f.name in names]
     columns = list(COMMANDS)
     print(f"{'directory':20}" + " ".join(f"{c.removesuffix('.txt').removesuffix('.json'):>13}" for c in columns))
     agree = allowed = total = 0

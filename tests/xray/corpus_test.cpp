@@ -88,6 +88,31 @@ TEST_CASE("the library and the second decoder find the same in every sample") {
   }
 }
 
+TEST_CASE("the range of a block's events and for_each_event give the same") {
+  for (const auto& path : sample_logs()) {
+    const auto bytes = test::read_file(path);
+    const auto opened = xray::open(bytes);
+    if (!opened || opened->type() != log_type::fdr) continue;
+    std::size_t different = 0;
+    with_order(opened->byte_order(), [&](auto o) {
+      for (const block& where : fdr_blocks<o()>(*opened)) {
+        std::vector<test::oracle_event> called;
+        for_each_event<o()>(*opened, where, [&](const event& e) { called.push_back(test::in_words(e)); }, [](const fault&) {});
+        std::size_t index = 0;
+        const auto events = events_of<o()>(where, opened->version());
+        auto it = events.begin();
+        for (; it != events.end(); ++it, ++index) {
+          if (index >= called.size() || !(test::in_words(*it) == called[index])) ++different;
+        }
+        // Behind a record in the wrong place only for_each_event goes on.
+        if (it.error().code != errc::bad_transition && index != called.size()) ++different;
+      }
+    });
+    INFO(path);
+    CHECK(different == 0);
+  }
+}
+
 TEST_CASE("good samples have no fault, broken ones have one") {
   for (const auto& path : sample_logs()) {
     INFO(path);

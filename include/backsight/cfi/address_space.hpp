@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -19,13 +19,13 @@ struct module {
   std::uint64_t end = 0;    ///< Load address behind its last byte.
   std::uint64_t bias = 0;   ///< Load address minus link-time address; wraps.
   table_view table;
-  std::uint32_t id = 0;     ///< The caller's own number for it.
+  std::uint32_t id = 0;  ///< The caller's own number for it.
 };
 
 /// A rule and whether there is a module for the address at all.
 struct found_rule {
-  const std::byte* rule = nullptr;     ///< Null: no call frame information.
-  const cfi::module* module = nullptr; ///< Null: no module.
+  const std::byte* rule = nullptr;      ///< Null: no call frame information.
+  const cfi::module* module = nullptr;  ///< Null: no module.
 };
 
 /// The modules of a process, found by address. Reading is safe for any number of threads while nobody adds or removes;
@@ -42,9 +42,11 @@ class address_space {
     if (!m.table.empty() && (m.table.machine() != Arch::elf_machine || m.table.rule_bytes() != rule_size<Arch>)) {
       return {errc::unsupported_type, 0};
     }
-    const auto at = std::upper_bound(begins_.begin(), begins_.end(), m.begin) - begins_.begin();
-    const auto index = static_cast<std::size_t>(at);
-    if ((index > 0 && modules_[index - 1].end > m.begin) || (index < modules_.size() && modules_[index].begin < m.end)) {
+    std::size_t index = 0;
+    while (index < begins_.size() && begins_[index] <= m.begin) ++index;
+    const auto at = static_cast<std::ptrdiff_t>(index);
+    if ((index > 0 && modules_[index - 1].end > m.begin) ||
+        (index < modules_.size() && modules_[index].begin < m.end)) {
       return {errc::bad_value, 0};
     }
     modules_.insert(modules_.begin() + at, m);
@@ -54,10 +56,11 @@ class address_space {
   }
   /// Removes the module that begins at `begin`; false when there is none.
   bool remove(std::uint64_t begin) {
-    const auto at = std::lower_bound(begins_.begin(), begins_.end(), begin);
-    if (at == begins_.end() || *at != begin) return false;
-    modules_.erase(modules_.begin() + (at - begins_.begin()));
-    begins_.erase(at);
+    std::size_t index = 0;
+    while (index < begins_.size() && begins_[index] != begin) ++index;
+    if (index == begins_.size()) return false;
+    modules_.erase(modules_.begin() + static_cast<std::ptrdiff_t>(index));
+    begins_.erase(begins_.begin() + static_cast<std::ptrdiff_t>(index));
     stamp_ = next_stamp();
     return true;
   }

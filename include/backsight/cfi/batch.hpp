@@ -75,7 +75,8 @@ void walk_batch(Cache&& cache, Next&& next, Done&& done) {
       lane& l = lanes[i];
       l.at.rule = l.rule.data();
       stop why = detail::finish(l.item.start, l.at, l.item.memory);
-      if (why == stop::none) [[likely]] why = advance(l);
+      if (why == stop::none) [[likely]]
+        why = advance(l);
       if (why != stop::none) [[unlikely]] {
         l.item.result.why = why;
         done(l.item);

@@ -69,8 +69,8 @@ struct frame {
     return all;
   }();
 
-  std::uint64_t pc = 0;   ///< The next instruction, or the return address as it was found.
-  bool exact = true;      ///< The pc is an instruction to be executed: the first frame, or one that a signal interrupted.
+  std::uint64_t pc = 0;  ///< The next instruction, or the return address as it was found.
+  bool exact = true;  ///< The pc is an instruction to be executed: the first frame, or one that a signal interrupted.
   found_by how = found_by::call_frame_information;
   std::array<std::uint64_t, (Arch::register_count + 63) / 64> undefined{};  ///< A bit for each register that is lost.
   std::array<std::uint64_t, Arch::register_count> value{};
@@ -95,7 +95,8 @@ struct frame {
 
 /// A frame from a full set of registers, numbered as DWARF does on the machine; missing ones are zero.
 template <class Arch, std::size_t Count>
-[[nodiscard]] constexpr frame<Arch> first_frame(std::uint64_t pc, const std::array<std::uint64_t, Count>& registers) noexcept {
+[[nodiscard]] constexpr frame<Arch> first_frame(std::uint64_t pc,
+                                                const std::array<std::uint64_t, Count>& registers) noexcept {
   frame<Arch> f;
   f.pc = pc;
   for (std::size_t i = 0; i < Count && i < f.value.size(); ++i) f.value[i] = registers[i];
@@ -192,7 +193,8 @@ class caller_builder {
     return_address_ = *found;
     return true;
   }
-  constexpr std::optional<std::uint64_t> evaluate(const expression_ref& e, std::optional<std::uint64_t> first) noexcept {
+  constexpr std::optional<std::uint64_t> evaluate(const expression_ref& e,
+                                                  std::optional<std::uint64_t> first) noexcept {
     const auto registers = [&](std::uint64_t reg) -> std::optional<std::uint64_t> {
       if (reg == column_ || reg == Arch::return_address) {
         // The pc of the frame itself where the return address column is the pc (x86: PLT entries ask for it).

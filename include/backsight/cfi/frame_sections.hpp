@@ -29,7 +29,8 @@ namespace detail {
   return false;
 }
 
-[[nodiscard]] constexpr section_info describe(const elf::image& file, section_kind kind, std::uint64_t address) noexcept {
+[[nodiscard]] constexpr section_info describe(const elf::image& file, section_kind kind,
+                                              std::uint64_t address) noexcept {
   section_info info;
   info.kind = kind;
   info.address_size = file.address_size();

@@ -56,12 +56,14 @@ class header_table {
     header_table t;
     t.address_ = address;
     t.eh_frame_address_ =
-        dwarf::read_pointer(from, dwarf::pointer_encoding{head[eh_frame_hdr::eh_frame_ptr_enc]}, address_size, bases).address;
+        dwarf::read_pointer(from, dwarf::pointer_encoding{head[eh_frame_hdr::eh_frame_ptr_enc]}, address_size, bases)
+            .address;
     const dwarf::pointer_encoding count_encoding{head[eh_frame_hdr::fde_count_enc]};
     const std::uint64_t count = dwarf::read_pointer(from, count_encoding, address_size, bases).address;
     if (from.failed()) return from.error();
     constexpr std::uint8_t datarel_sdata4 = 0x3b;
-    if (count_encoding.omitted() || head[eh_frame_hdr::table_enc] != datarel_sdata4) return {t, {errc::unsupported_type, 3}};
+    if (count_encoding.omitted() || head[eh_frame_hdr::table_enc] != datarel_sdata4)
+      return {t, {errc::unsupported_type, 3}};
     if (count > from.remaining() / size_of<eh_frame_hdr_pair>) return {t, {errc::bad_size, from.offset()}};
     t.pairs_ = from.take(count * size_of<eh_frame_hdr_pair>);
     return t;
@@ -74,6 +76,22 @@ class header_table {
   }
   [[nodiscard]] constexpr std::uint64_t fde_address(std::size_t i) const noexcept {
     return address_ + static_cast<std::uint64_t>(std::int64_t{pair(i)[eh_frame_hdr_pair::fde_address]});
+  }
+
+  /// The index of the last pair that begins at or below `address`; size() when there is none. A binary search without
+  /// branches on what it reads.
+  [[nodiscard]] constexpr std::size_t find(std::uint64_t address) const noexcept {
+    const auto distance = static_cast<std::int64_t>(address - address_);
+    std::size_t count = size();
+    if (count == 0 || load<std::int32_t, O>(pairs_.data()) > distance) return size();
+    const std::byte* low = pairs_.data();
+    while (count > 1) {
+      const std::size_t half = count / 2;
+      const std::byte* middle = low + half * size_of<eh_frame_hdr_pair>;
+      low = load<std::int32_t, O>(middle) <= distance ? middle : low;
+      count -= half;
+    }
+    return static_cast<std::size_t>(low - pairs_.data()) / size_of<eh_frame_hdr_pair>;
   }
 
   /// Checks that the pairs ascend and that every FDE lies inside the section, an entry that begins where the pair says.

@@ -39,7 +39,8 @@ struct own_memory {
   std::uint64_t high = ~std::uint64_t{0} - 7;
 
   [[gnu::no_sanitize_address]] std::optional<std::uint64_t> operator()(std::uint64_t address) const noexcept {
-    if (address - low >= high - low || address % 8 != 0) [[unlikely]] return std::nullopt;
+    if (address - low >= high - low || address % 8 != 0) [[unlikely]]
+      return std::nullopt;
     return *reinterpret_cast<const volatile std::uint64_t*>(address);
   }
 };
@@ -203,7 +204,8 @@ struct own_module {
 #if defined(DLFO_STRUCT_HAS_EH_DBASE)
   dl_find_object found{};
   if (::_dl_find_object(reinterpret_cast<void*>(address), &found) != 0) return std::nullopt;
-  return own_module{reinterpret_cast<std::uint64_t>(found.dlfo_map_start), reinterpret_cast<std::uint64_t>(found.dlfo_map_end),
+  return own_module{reinterpret_cast<std::uint64_t>(found.dlfo_map_start),
+                    reinterpret_cast<std::uint64_t>(found.dlfo_map_end),
                     reinterpret_cast<std::uint64_t>(found.dlfo_eh_frame)};
 #else
   struct search {
@@ -236,7 +238,8 @@ struct own_module {
 /// be called in a signal handler. Modules that `process` does not know end the walk.
 template <class Cache = const no_cache>
 [[gnu::always_inline]] inline walk_result unwind_here(std::span<std::uint64_t> pcs, const own_process& process,
-                                                      Cache&& cache = no_cache{}, const own_memory& memory = {}) noexcept {
+                                                      Cache&& cache = no_cache{},
+                                                      const own_memory& memory = {}) noexcept {
   frame<native_arch> f;
   capture(f);
   return walk(f, process.space(), memory, pcs, cache);

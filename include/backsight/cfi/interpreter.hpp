@@ -194,8 +194,7 @@ class row_machine {
   }
   constexpr void remember() noexcept {
     const row& now = context_.row_;
-    if (context_.depth_ == context_.states_.size() ||
-        now.rules.size() > context_.pool_.size() - context_.pool_used_) {
+    if (context_.depth_ == context_.states_.size() || now.rules.size() > context_.pool_.size() - context_.pool_used_) {
       return fail(errc::capacity);
     }
     auto& state = context_.states_[context_.depth_++];

@@ -37,7 +37,9 @@ class fde_index {
       if (!f || f->begin >= f->end || (f->begin == 0 && !in.info().code_at_zero)) continue;
       made.list_.push_back({f->begin, e.offset});
     }
-    std::stable_sort(made.list_.begin(), made.list_.end(), [](const item& a, const item& b) { return a.begin < b.begin; });
+    std::sort(made.list_.begin(), made.list_.end(), [](const item& a, const item& b) {
+      return a.begin != b.begin ? a.begin < b.begin : a.offset < b.offset;
+    });
     // Of FDEs with the same start the first in the section counts.
     made.list_.erase(std::unique(made.list_.begin(), made.list_.end(),
                                  [](const item& a, const item& b) { return a.begin == b.begin; }),
@@ -50,18 +52,17 @@ class fde_index {
   /// The section offset of the FDE with the greatest start at or below `address`; absent when there is none. The FDE may
   /// end before the address. A binary search; allocates nothing.
   [[nodiscard]] std::optional<std::uint64_t> find(std::uint64_t address) const noexcept {
-    const bool listed = table_.size() == 0;
-    std::size_t low = 0, count = listed ? list_.size() : table_.size();
-    const auto start = [&](std::size_t i) { return listed ? list_[i].begin : table_.location(i); };
-    if (count == 0 || start(0) > address) return std::nullopt;
-    while (count > 1) {
-      const std::size_t half = count / 2;
-      low = start(low + half) <= address ? low + half : low;
-      count -= half;
+    if (table_.size() != 0) {
+      std::size_t at = table_.find(address);
+      if (at == table_.size()) return std::nullopt;
+      // Several with one start: the first of them, as linkers sort them by their place.
+      while (at > 0 && table_.location(at - 1) == table_.location(at)) --at;
+      return table_.fde_address(at) - section_.info().address;
     }
-    // Several with one start: the first of them, as linkers sort them by their place.
-    while (low > 0 && start(low - 1) == start(low)) --low;
-    return listed ? list_[low].offset : table_.fde_address(low) - section_.info().address;
+    const auto after = std::upper_bound(list_.begin(), list_.end(), address,
+                                        [](std::uint64_t a, const item& i) { return a < i.begin; });
+    if (after == list_.begin()) return std::nullopt;
+    return after[-1].offset;
   }
 
  private:

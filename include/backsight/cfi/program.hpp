@@ -17,10 +17,10 @@ namespace backsight::cfi {
 
 /// One call frame instruction as it is written: operands are not multiplied by the alignment factors of the CIE.
 struct instruction {
-  std::uint64_t offset = 0;                ///< In the section.
-  dwarf::call_frame code{};                ///< With the operand bits cleared.
-  std::array<std::uint64_t, 3> operands{}; ///< In the order of the file; signed ones as two's complement.
-  byte_view block;                         ///< The expression, for those that have one.
+  std::uint64_t offset = 0;                 ///< In the section.
+  dwarf::call_frame code{};                 ///< With the operand bits cleared.
+  std::array<std::uint64_t, 3> operands{};  ///< In the order of the file; signed ones as two's complement.
+  byte_view block;                          ///< The expression, for those that have one.
 };
 
 namespace detail {
@@ -116,7 +116,9 @@ class program {
     [[nodiscard]] friend constexpr bool operator==(const iterator& a, const iterator& b) noexcept {
       return a.done_ == b.done_ && (a.done_ || a.now_.offset == b.now_.offset);
     }
-    [[nodiscard]] friend constexpr bool operator==(const iterator& a, std::default_sentinel_t) noexcept { return a.done_; }
+    [[nodiscard]] friend constexpr bool operator==(const iterator& a, std::default_sentinel_t) noexcept {
+      return a.done_;
+    }
 
    private:
     constexpr void decode() noexcept {

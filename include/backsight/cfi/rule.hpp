@@ -12,13 +12,13 @@ namespace backsight::cfi {
 /// How a register of the caller is found. `value` is the rule's number: an offset, a register or a packed expression.
 /// The seed of this language is four cases: undefined; at address x; of value x; of an expression.
 enum class rule_kind : std::uint8_t {
-  undefined,              // the register cannot be recovered
-  same_value,             // caller.r = r
-  at_cfa_offset,          // caller.r = *(cfa + value)
-  is_cfa_offset,          // caller.r = cfa + value
-  in_register,            // caller.r = register[value] of this frame
-  at_expression,          // caller.r = *(expression), the CFA is on its stack at first
-  is_expression,          // caller.r = expression, the CFA is on its stack at first
+  undefined,      // the register cannot be recovered
+  same_value,     // caller.r = r
+  at_cfa_offset,  // caller.r = *(cfa + value)
+  is_cfa_offset,  // caller.r = cfa + value
+  in_register,    // caller.r = register[value] of this frame
+  at_expression,  // caller.r = *(expression), the CFA is on its stack at first
+  is_expression,  // caller.r = expression, the CFA is on its stack at first
 };
 
 /// A DWARF expression inside a section: where its bytes are.
@@ -131,7 +131,8 @@ namespace detail {
   if (a.size != b.size) return false;
   if (a.offset == b.offset) return true;
   for (std::size_t i = 0; i < a.size; ++i) {
-    if (section[static_cast<std::size_t>(a.offset) + i] != section[static_cast<std::size_t>(b.offset) + i]) return false;
+    if (section[static_cast<std::size_t>(a.offset) + i] != section[static_cast<std::size_t>(b.offset) + i])
+      return false;
   }
   return true;
 }
@@ -142,12 +143,14 @@ namespace detail {
 [[nodiscard]] constexpr bool same_rules(byte_view section, const row& a, const row& b) noexcept {
   if (a.cfa.kind != b.cfa.kind || a.rules.size() != b.rules.size()) return false;
   if (a.cfa.kind == cfa_kind::register_offset && (a.cfa.reg != b.cfa.reg || a.cfa.offset != b.cfa.offset)) return false;
-  if (a.cfa.kind == cfa_kind::expression && !detail::same_bytes(section, a.cfa.expression, b.cfa.expression)) return false;
+  if (a.cfa.kind == cfa_kind::expression && !detail::same_bytes(section, a.cfa.expression, b.cfa.expression))
+    return false;
   for (std::size_t i = 0; i < a.rules.size(); ++i) {
     const register_rule& x = a.rules[i];
     const register_rule& y = b.rules[i];
     if (x.reg != y.reg || x.kind != y.kind) return false;
-    if (x.has_expression() ? !detail::same_bytes(section, x.expression(), y.expression()) : x.value != y.value) return false;
+    if (x.has_expression() ? !detail::same_bytes(section, x.expression(), y.expression()) : x.value != y.value)
+      return false;
   }
   return true;
 }

@@ -35,8 +35,8 @@ struct entry {
   std::uint64_t end = 0;         ///< Behind the last byte.
   std::uint64_t cie_offset = 0;  ///< Of the CIE that an FDE belongs to.
   bool is_cie = false;
-  bool wide = false;             ///< 64-bit DWARF.
-  errc error = errc::ok;         ///< out_of_range: the CIE pointer lies outside; truncated: too short for its mark.
+  bool wide = false;      ///< 64-bit DWARF.
+  errc error = errc::ok;  ///< out_of_range: the CIE pointer lies outside; truncated: too short for its mark.
 
   /// A length of zero: list walkers of .eh_frame stop there, although entries may follow.
   [[nodiscard]] constexpr bool is_terminator() const noexcept { return end - offset == (wide ? 12U : 4U); }
@@ -74,7 +74,9 @@ struct fde {
   std::uint64_t instructions_end = 0;
   std::optional<std::uint64_t> lsda;
 
-  [[nodiscard]] constexpr bool covers(std::uint64_t address) const noexcept { return begin <= address && address < end; }
+  [[nodiscard]] constexpr bool covers(std::uint64_t address) const noexcept {
+    return begin <= address && address < end;
+  }
 };
 
 /// The first bytes of an entry in 32-bit DWARF: its length without this field, and the mark of a CIE or the way to it.
@@ -159,11 +161,12 @@ class section {
     c.end = e.end;
     c.address_size = info_.address_size;
     c.version = from.template read<std::uint8_t>();
-    if (!from.failed() && c.version != 1 && c.version != 3 && c.version != 4) return {errc::unsupported_version, e.body};
+    if (!from.failed() && c.version != 1 && c.version != 3 && c.version != 4)
+      return {errc::unsupported_version, e.body};
     const std::uint64_t augmentation_offset = from.position();
     c.augmentation = from.c_string();
-    const bool old_gcc = c.augmentation.size() == 2 && c.augmentation[0] == std::byte{'e'} &&
-                         c.augmentation[1] == std::byte{'h'};
+    const bool old_gcc =
+        c.augmentation.size() == 2 && c.augmentation[0] == std::byte{'e'} && c.augmentation[1] == std::byte{'h'};
     if (old_gcc) from.skip(info_.address_size);
     if (c.version == 4) {
       c.address_size = from.template read<std::uint8_t>();

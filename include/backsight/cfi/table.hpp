@@ -50,10 +50,10 @@ struct table_header {
   static constexpr field<"build_id", std::array<std::byte, 32>> build_id{};
   static constexpr field<"row_count", std::uint64_t> row_count{};
   static constexpr padding<192> reserved_end{};
-  static constexpr layout fields{magic,       checksum,        file_bytes,    version,     machine,    address_size,
-                                 granule_bits, rule_bytes,     profile,       run_count,   page_count, rule_count,
-                                 exception_count, general_bytes, block_bytes, entry_rule,  build_id_bytes, reserved,
-                                 build_id,    row_count,       reserved_end};
+  static constexpr layout fields{magic,           checksum,      file_bytes,  version,    machine,        address_size,
+                                 granule_bits,    rule_bytes,    profile,     run_count,  page_count,     rule_count,
+                                 exception_count, general_bytes, block_bytes, entry_rule, build_id_bytes, reserved,
+                                 build_id,        row_count,     reserved_end};
 };
 static_assert(schema<table_header>);
 
@@ -123,7 +123,8 @@ inline constexpr std::uint8_t id_exception = 255;    ///< The rule's number is i
 }
 
 /// How many of `count` ascending bytes are at most `key`; 16 bytes may be read beyond them.
-[[nodiscard]] inline std::uint32_t count_at_most(const std::byte* starts, std::uint32_t count, std::uint8_t key) noexcept {
+[[nodiscard]] inline std::uint32_t count_at_most(const std::byte* starts, std::uint32_t count,
+                                                 std::uint8_t key) noexcept {
 #if defined(__SSE2__)
   const __m128i keys = _mm_set1_epi8(static_cast<char>(key));
   std::uint32_t below = 0;
@@ -176,7 +177,8 @@ class table_view {
   [[nodiscard]] const std::byte* find(std::uint64_t link_address) const noexcept {
     if (run_count_ == 0) return nullptr;
     const std::byte* run = runs_;
-    if (run_count_ > 1) [[unlikely]] run = find_run(link_address);
+    if (run_count_ > 1) [[unlikely]]
+      run = find_run(link_address);
     const record<table_run, order::little> r(run);
     const std::uint64_t begin = r[table_run::begin];
     if (link_address < begin) return nullptr;
@@ -184,18 +186,20 @@ class table_view {
     std::uint64_t granules = (link_address - begin) >> granule_bits_;
     // Behind the last page the last row is in force: a gap, or a long function.
     const std::uint64_t last = pages * (256 * detail::buckets_per_page) - 1;
-    if (granules > last) [[unlikely]] granules = last;
+    if (granules > last) [[unlikely]]
+      granules = last;
     const std::byte* page = pages_ + (r[table_run::first_page] + (granules >> 12)) * size_of<table_page>;
     const std::size_t bucket = (granules >> 8) & 15U;
     const auto key = static_cast<std::uint8_t>(granules);
-    const std::byte* block = blocks_ + load<std::uint32_t, order::little>(page) +
-                             std::size_t{2} * detail::sum_before(page + 4, bucket);
+    const std::byte* block =
+        blocks_ + load<std::uint32_t, order::little>(page) + std::size_t{2} * detail::sum_before(page + 4, bucket);
     const auto count = std::to_integer<std::uint32_t>(page[4 + bucket]);
     const std::uint32_t below = detail::count_at_most(block, count, key);
     // The row in force where a bucket begins is the last one of the bucket before, whose id lies just in front.
     const std::byte* at = block + (below == 0 ? std::ptrdiff_t{-1} : std::ptrdiff_t{count} + below - 1);
     const auto id = std::to_integer<std::uint8_t>(*at);
-    if (id < detail::id_aligned_gap) [[likely]] return rules_ + std::size_t{id} * rule_bytes_;
+    if (id < detail::id_aligned_gap) [[likely]]
+      return rules_ + std::size_t{id} * rule_bytes_;
     return find_special(id, at, block, below, key);
   }
 

@@ -219,9 +219,9 @@ result<std::vector<std::byte>> table_encoder<Arch>::encode(byte_view build_id) {
   // The most frequent rules have one-byte ids; the entry rule is among them.
   std::vector<std::uint32_t> ranked(images_.size());
   for (std::size_t i = 0; i < ranked.size(); ++i) ranked[i] = static_cast<std::uint32_t>(i);
-  std::stable_sort(ranked.begin(), ranked.end(), [&](std::uint32_t a, std::uint32_t b) {
+  std::sort(ranked.begin(), ranked.end(), [&](std::uint32_t a, std::uint32_t b) {
     if ((a == most_used) != (b == most_used)) return a == most_used;
-    return uses[a] > uses[b];
+    return uses[a] != uses[b] ? uses[a] > uses[b] : a < b;
   });
   for (std::size_t i = 0; i < ranked.size(); ++i) order_of[ranked[i]] = static_cast<std::uint32_t>(i);
 
@@ -229,7 +229,9 @@ result<std::vector<std::byte>> table_encoder<Arch>::encode(byte_view build_id) {
   std::vector<std::uint32_t> exception_positions;
   std::vector<std::uint16_t> exception_rules;
   std::uint32_t run_count = 0, page_count = 0;
-  const auto append = [](std::vector<std::byte>& to, const auto& bytes) { to.insert(to.end(), bytes.begin(), bytes.end()); };
+  const auto append = [](std::vector<std::byte>& to, const auto& bytes) {
+    to.insert(to.end(), bytes.begin(), bytes.end());
+  };
 
   // Outside of the loop over buckets: clearing them there takes as long as all the rest.
   std::array<std::byte, 256> keys{};
@@ -271,7 +273,10 @@ result<std::vector<std::byte>> table_encoder<Arch>::encode(byte_view build_id) {
           }
         }
       }
-      append(pages, owned_record<table_page, order::little>{}.set(table_page::block, block).set(table_page::counts, counts).bytes());
+      append(pages, owned_record<table_page, order::little>{}
+                        .set(table_page::block, block)
+                        .set(table_page::counts, counts)
+                        .bytes());
       ++page_count;
       page_begin += page_bytes;
     }
@@ -323,7 +328,8 @@ result<std::vector<std::byte>> table_encoder<Arch>::encode(byte_view build_id) {
   }
   append(out, general_);
   append(out, blocks);
-  mutable_record<table_header, order::little>(out.data()).set(table_header::checksum, checksum(byte_view(out).subspan(16)));
+  mutable_record<table_header, order::little>(out.data())
+      .set(table_header::checksum, checksum(byte_view(out).subspan(16)));
   return out;
 }
 

@@ -48,12 +48,14 @@ inline void prefetch_above(Memory& memory, std::uint64_t stack_pointer) noexcept
 /// The bytes of the rule for a frame, through the cache where there is one. The cache's place follows from the pc, so that
 /// it is known one instruction before the address to look up is.
 template <class Arch, class Cache>
-[[nodiscard]] inline found_rule look_up(const address_space<Arch>& space, std::uint64_t pc, std::uint64_t address, Cache& cache) noexcept {
+[[nodiscard]] inline found_rule look_up(const address_space<Arch>& space, std::uint64_t pc, std::uint64_t address,
+                                        Cache& cache) noexcept {
   if constexpr (std::is_same_v<std::remove_const_t<Cache>, no_cache>) {
     return space.find_rule(address);
   } else {
     auto& slot = cache.slot(pc);
-    if (slot.address == address && slot.stamp == space.stamp()) [[likely]] return {slot.rule.data(), nullptr};
+    if (slot.address == address && slot.stamp == space.stamp()) [[likely]]
+      return {slot.rule.data(), nullptr};
     const found_rule found = space.find_rule(address);
     if (found.rule == nullptr) return found;
     slot.address = address;
@@ -72,22 +74,26 @@ struct located {
 };
 
 template <class Arch, class Memory>
-[[nodiscard]] inline stop locate(const frame<Arch>& f, const std::byte* rule, Memory& memory, located<Arch>& out) noexcept {
+[[nodiscard]] inline stop locate(const frame<Arch>& f, const std::byte* rule, Memory& memory,
+                                 located<Arch>& out) noexcept {
   const rule_view r(rule);
   const std::uint8_t reg = r[unwind_rule::cfa_register];
   std::uint64_t base = f.value[Arch::stack_pointer];
   if (reg != Arch::stack_pointer) {
-    if (reg >= Arch::register_count) [[unlikely]] return stop::bad_rule;
+    if (reg >= Arch::register_count) [[unlikely]]
+      return stop::bad_rule;
     const std::uint8_t column = frame<Arch>::columns[reg];
     base = f.value[reg];
     if (column != frame<Arch>::no_column && f.where[column] != 0) {
       const std::optional<std::uint64_t> saved = memory(f.where[column]);
-      if (!saved) [[unlikely]] return stop::unreadable;
+      if (!saved) [[unlikely]]
+        return stop::unreadable;
       base = *saved;
     }
   }
   out.rule = rule;
-  out.cfa = dwarf::wrap(base + static_cast<std::uint64_t>(std::int64_t{r[unwind_rule::cfa_offset]}), Arch::address_size);
+  out.cfa =
+      dwarf::wrap(base + static_cast<std::uint64_t>(std::int64_t{r[unwind_rule::cfa_offset]}), Arch::address_size);
   const std::int64_t word = r[unwind_rule::return_address_word];
   out.return_address_at = word == 0 ? 0 : out.cfa + static_cast<std::uint64_t>(word * word_bytes<Arch>);
   return stop::none;
@@ -110,14 +116,17 @@ template <class Arch, class Memory>
   std::uint64_t return_address = 0;
   if (at.return_address_at != 0) [[likely]] {
     const std::optional<std::uint64_t> read = memory(at.return_address_at);
-    if (!read) [[unlikely]] return stop::unreadable;
+    if (!read) [[unlikely]]
+      return stop::unreadable;
     return_address = *read;
   } else {
     return_address = f.value[Arch::return_address];
   }
   const std::uint64_t pc = Arch::code_address(return_address);
-  if (pc == 0) [[unlikely]] return stop::outermost;
-  if (pc == f.pc && at.cfa == f.value[Arch::stack_pointer]) [[unlikely]] return stop::no_progress;
+  if (pc == 0) [[unlikely]]
+    return stop::outermost;
+  if (pc == f.pc && at.cfa == f.value[Arch::stack_pointer]) [[unlikely]]
+    return stop::no_progress;
   note_saved(f, at.rule, at.cfa);
   f.value[Arch::stack_pointer] = at.cfa;
   f.value[Arch::return_address] = return_address;
@@ -145,8 +154,8 @@ template <class Arch, class Memory>
 }
 
 template <class Arch, class Memory>
-[[nodiscard]] stop step_by_fallback(frame<Arch>& f, const address_space<Arch>& space, const fallback& way, Memory& memory,
-                                    stop why) noexcept {
+[[nodiscard]] stop step_by_fallback(frame<Arch>& f, const address_space<Arch>& space, const fallback& way,
+                                    Memory& memory, stop why) noexcept {
   const auto take = [&](std::uint64_t pc, std::uint64_t stack_pointer, found_by how) {
     f.pc = pc;
     f.value[Arch::return_address] = pc;
@@ -195,7 +204,8 @@ template <class Arch, memory_reader Memory, class Cache = const no_cache>
   } else if (detail::is_common(found.rule)) [[likely]] {
     detail::located<Arch> at;
     why = detail::locate(f, found.rule, memory, at);
-    if (why == stop::none) [[likely]] return detail::finish(f, at, memory);
+    if (why == stop::none) [[likely]]
+      return detail::finish(f, at, memory);
     return why;
   } else {
     return detail::step_uncommon(f, space, found.rule, memory);
@@ -237,8 +247,8 @@ inline walk_result walk(frame<Arch>& f, const address_space<Arch>& space, Memory
         }
         base = *value;
       }
-      const std::uint64_t cfa = dwarf::wrap(
-          base + static_cast<std::uint64_t>(std::int64_t{r[unwind_rule::cfa_offset]}), Arch::address_size);
+      const std::uint64_t cfa =
+          dwarf::wrap(base + static_cast<std::uint64_t>(std::int64_t{r[unwind_rule::cfa_offset]}), Arch::address_size);
       const std::int64_t word = r[unwind_rule::return_address_word];
       std::uint64_t return_address = f.value[Arch::return_address];
       if (word != 0) [[likely]] {

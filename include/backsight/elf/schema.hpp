@@ -45,7 +45,7 @@ struct file_header {
   static constexpr field<"e_shentsize", std::uint16_t> shentsize{};
   static constexpr field<"e_shnum", std::uint16_t> shnum{};
   static constexpr field<"e_shstrndx", std::uint16_t> shstrndx{};
-  static constexpr layout fields{type,  machine,   version, entry,     phoff, shoff,   flags,
+  static constexpr layout fields{type,   machine,   version, entry,     phoff, shoff,   flags,
                                  ehsize, phentsize, phnum,   shentsize, shnum, shstrndx};
 };
 static_assert(schema<file_header<std::uint32_t>> && size_of<file_header<std::uint32_t>> == 36);

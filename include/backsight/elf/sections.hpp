@@ -10,13 +10,23 @@
 #include <backsight/core/bytes.hpp>
 #include <backsight/core/error.hpp>
 #include <backsight/core/record.hpp>
+#include <backsight/elf/indexed_range.hpp>
 #include <backsight/elf/schema.hpp>
 
 namespace backsight::elf {
 
 /// Machines (e_machine) that the library knows more about than their number.
 enum class machine : std::uint16_t {
-  i386 = 3, mips = 8, ppc = 20, ppc64 = 21, s390 = 22, arm = 40, sparc64 = 43, x86_64 = 62, aarch64 = 183, riscv = 243,
+  i386 = 3,
+  mips = 8,
+  ppc = 20,
+  ppc64 = 21,
+  s390 = 22,
+  arm = 40,
+  sparc64 = 43,
+  x86_64 = 62,
+  aarch64 = 183,
+  riscv = 243,
 };
 
 inline constexpr std::uint32_t segment_load = 1;               ///< PT_LOAD
@@ -64,48 +74,6 @@ struct compression {
   std::uint32_t type = 0;
   std::uint64_t size = 0;
   byte_view data;
-};
-
-/// Elements that are decoded when they are read: `source[i]` for i below `source.size()`. A view; random access by
-/// index, forward iteration. Source is cheap to copy.
-template <class Source>
-class indexed_range {
- public:
-  using value_type = decltype(Source{}[std::size_t{}]);
-
-  class iterator {
-   public:
-    using value_type = indexed_range::value_type;
-    using difference_type = std::ptrdiff_t;
-    constexpr iterator() = default;
-    constexpr iterator(Source source, std::size_t index) noexcept : source_(source), index_(index) {}
-    [[nodiscard]] constexpr value_type operator*() const noexcept { return source_[index_]; }
-    constexpr iterator& operator++() noexcept { return ++index_, *this; }
-    constexpr iterator operator++(int) noexcept {
-      iterator before = *this;
-      ++index_;
-      return before;
-    }
-    [[nodiscard]] friend constexpr bool operator==(const iterator& a, const iterator& b) noexcept {
-      return a.index_ == b.index_;
-    }
-
-   private:
-    Source source_{};
-    std::size_t index_ = 0;
-  };
-
-  constexpr indexed_range() = default;
-  constexpr explicit indexed_range(Source source) noexcept : source_(source) {}
-  [[nodiscard]] constexpr std::size_t size() const noexcept { return source_.size(); }
-  [[nodiscard]] constexpr bool empty() const noexcept { return size() == 0; }
-  /// Precondition: index < size().
-  [[nodiscard]] constexpr value_type operator[](std::size_t index) const noexcept { return source_[index]; }
-  [[nodiscard]] constexpr iterator begin() const noexcept { return {source_, 0}; }
-  [[nodiscard]] constexpr iterator end() const noexcept { return {source_, size()}; }
-
- private:
-  Source source_{};
 };
 
 /// How the bytes of an image lie: as in the file, or as mapped (the first byte is the lowest load address).
@@ -167,8 +135,8 @@ class image {
     if ((s.flags & section_compressed) == 0 || s.type == section_no_bits) return {errc::not_found, s.offset};
     const auto found = slice(s.offset, s.size);
     if (!found) return {errc::truncated, s.offset};
-    const std::size_t head = wide_ ? size_of<wire::compression_header<std::uint64_t>>
-                                   : size_of<wire::compression_header<std::uint32_t>>;
+    const std::size_t head =
+        wide_ ? size_of<wire::compression_header<std::uint64_t>> : size_of<wire::compression_header<std::uint32_t>>;
     if (found->size() < head) return {errc::truncated, s.offset};
     return read_as<wire::compression_header>(found->data(), [&](auto rec) {
       using schema_type = typename decltype(rec)::schema_type;
@@ -204,17 +172,25 @@ class image {
     const std::byte* at = bytes_.data() + section_offset_ + index * section_stride_;
     return read_as<wire::section_header>(at, [&](auto rec) {
       using s = typename decltype(rec)::schema_type;
-      return section{static_cast<std::uint32_t>(index), string_at(names_, rec[s::name_offset]), rec[s::type],
-                     rec[s::flags], rec[s::address], rec[s::offset], rec[s::bytes], rec[s::link], rec[s::info],
-                     rec[s::alignment], rec[s::entry_size]};
+      return section{static_cast<std::uint32_t>(index),
+                     string_at(names_, rec[s::name_offset]),
+                     rec[s::type],
+                     rec[s::flags],
+                     rec[s::address],
+                     rec[s::offset],
+                     rec[s::bytes],
+                     rec[s::link],
+                     rec[s::info],
+                     rec[s::alignment],
+                     rec[s::entry_size]};
     });
   }
   [[nodiscard]] constexpr segment decode_segment(std::size_t index) const noexcept {
     const std::byte* at = bytes_.data() + segment_offset_ + index * segment_stride_;
     return read_as<wire::program_header>(at, [&](auto rec) {
       using s = typename decltype(rec)::schema_type;
-      return segment{rec[s::type], rec[s::flags], rec[s::offset], rec[s::address], rec[s::file_bytes],
-                     rec[s::memory_bytes], rec[s::alignment]};
+      return segment{rec[s::type],       rec[s::flags],        rec[s::offset],   rec[s::address],
+                     rec[s::file_bytes], rec[s::memory_bytes], rec[s::alignment]};
     });
   }
   [[nodiscard]] constexpr byte_view build_id_in(byte_view notes, std::uint64_t alignment) const noexcept;
@@ -310,7 +286,8 @@ constexpr byte_view image::build_id() const noexcept {
   for (std::size_t i = 0; i < segment_count_; ++i) {
     const segment s = decode_segment(i);
     if (s.type != segment_note) continue;
-    const auto notes = layout_ == image_layout::file ? slice(s.offset, s.file_size) : bytes_at(s.address, s.memory_size);
+    const auto notes =
+        layout_ == image_layout::file ? slice(s.offset, s.file_size) : bytes_at(s.address, s.memory_size);
     if (!notes) continue;
     if (const byte_view id = build_id_in(*notes, s.alignment); !id.empty()) return id;
   }
@@ -368,10 +345,10 @@ constexpr byte_view image::build_id() const noexcept {
     const std::uint64_t present = (bytes.size() - offset) / stride;
     return wanted < present ? wanted : present;
   };
-  const std::size_t section_size = file.wide_ ? size_of<wire::section_header<std::uint64_t>>
-                                              : size_of<wire::section_header<std::uint32_t>>;
-  const std::size_t segment_size = file.wide_ ? wire::program_header<std::uint64_t>::size
-                                              : wire::program_header<std::uint32_t>::size;
+  const std::size_t section_size =
+      file.wide_ ? size_of<wire::section_header<std::uint64_t>> : size_of<wire::section_header<std::uint32_t>>;
+  const std::size_t segment_size =
+      file.wide_ ? wire::program_header<std::uint64_t>::size : wire::program_header<std::uint32_t>::size;
   if (section_table != 0 && bytes_layout == image_layout::file &&
       fitting(section_table, file.section_stride_, section_size, 1) == 1) {
     // Numbers that do not fit the header's 16 bits are in section 0 (gABI, "Section Header").
@@ -383,7 +360,8 @@ constexpr byte_view image::build_id() const noexcept {
     file.section_count_ =
         static_cast<std::size_t>(fitting(section_table, file.section_stride_, section_size, sections));
     if (names < file.section_count_) {
-      if (const auto table = file.section_bytes(file.decode_section(static_cast<std::size_t>(names)))) file.names_ = *table;
+      if (const auto table = file.section_bytes(file.decode_section(static_cast<std::size_t>(names))))
+        file.names_ = *table;
     }
   }
   if (segment_table != 0) {

@@ -91,9 +91,8 @@ struct relocation_source {
                         static_cast<std::uint32_t>(info & ((std::uint64_t{1} << shift) - 1)), 0, has_addend};
     });
     if (has_addend) {
-      found.addend = file.read_as<rela_of>(at, [](auto rec) {
-        return static_cast<std::int64_t>(rec[decltype(rec)::schema_type::addend]);
-      });
+      found.addend = file.read_as<rela_of>(
+          at, [](auto rec) { return static_cast<std::int64_t>(rec[decltype(rec)::schema_type::addend]); });
     }
     return found;
   }
@@ -116,7 +115,8 @@ using relocation_range = indexed_range<detail::relocation_source>;
   if (table.link < file.sections().size()) {
     if (const auto found = file.section_bytes(file.sections()[table.link])) names = *found;
   }
-  const std::size_t stride = file.address_size() == 8 ? wire::symbol<std::uint64_t>::size : wire::symbol<std::uint32_t>::size;
+  const std::size_t stride =
+      file.address_size() == 8 ? wire::symbol<std::uint64_t>::size : wire::symbol<std::uint32_t>::size;
   return symbol_range(detail::symbol_source{file, *records, names, stride});
 }
 

@@ -215,24 +215,56 @@ template <order O>
   return fdr_events<O>(where.records<O>(version), {.version = version});
 }
 
+namespace detail {
+
+/// Calls `f(event)` for each event of `records`, beginning in `state`, which is left as it is behind the last one; gives the
+/// error that ended the walk. The same events as fdr_events gives; state and event stay in registers.
+template <order O, grammar_check Check, class Function>
+constexpr trace_error walk_events(const fdr_records<O, Check>& records, fdr_state& state, Function& f) {
+  fdr_state now = state;
+  auto it = records.begin();
+  while (it != std::default_sentinel) {
+    const any_record<fdr_format<O>> item = *it;
+    event found;
+    bool is_event = false;
+    if (item.template is<function_record>()) [[likely]] {
+      is_event = now.take(item.template as<function_record>(), found);
+      ++it;
+      if (it != std::default_sentinel && (*it).template is<call_argument_record>()) [[unlikely]] {
+        const std::byte* const first = (*it).bytes().data();
+        std::size_t count = 0;
+        for (; it != std::default_sentinel && (*it).template is<call_argument_record>(); ++it) ++count;
+        found.kind = event_kind::enter;
+        found.with_arguments = true;
+        found.arguments = call_arguments(first, count, metadata_head::size, 1, O);
+      }
+    } else {
+      visit(item, [&](const auto& typed) { is_event = now.take(typed, found); });
+      ++it;
+    }
+    if (!is_event) continue;
+    found.offset = item.offset();
+    f(static_cast<const event&>(found));
+  }
+  state = now;
+  return it.error();
+}
+
+}  // namespace detail
+
 /// Calls `f(event)` for each event of a block that can be read and `on_fault(fault)` for what cannot. A record that may
 /// not stand where it stands, but can be read, is reported (0 bytes skipped) and read, once thread and time are known.
 /// A block that its BufferExtents counts longer than the log is reported as truncated, at the end of the log.
 template <order O, class Function, class OnFault>
 constexpr void for_each_event(const log& opened, const block& where, Function&& f, OnFault&& on_fault) {
-  const auto events = events_of<O>(where, opened.version());
-  auto it = events.begin();
-  for (; it != std::default_sentinel; ++it) f(*it);
-  trace_error error = it.error();
+  fdr_state state{.version = opened.version()};
+  trace_error error = detail::walk_events(where.records<O>(opened.version()), state, f);
   const std::uint64_t end = where.offset + where.bytes.size();
-  if (error.code == errc::bad_transition && it.state().timed) {
+  if (error.code == errc::bad_transition && state.timed) {
     on_fault(fault{error.code, error.offset, 0});
     const auto at = static_cast<std::size_t>(error.offset - where.offset);
-    const fdr_events<O, grammar_check::ignored> rest(
-        fdr_records<O, grammar_check::ignored>(where.bytes.subspan(at), {opened.version()}, error.offset), it.state());
-    auto more = rest.begin();
-    for (; more != std::default_sentinel; ++more) f(*more);
-    error = more.error();
+    error = detail::walk_events(
+        fdr_records<O, grammar_check::ignored>(where.bytes.subspan(at), {opened.version()}, error.offset), state, f);
   }
   if (!error && where.missing != 0) error = {errc::truncated, end};
   if (!error) return;

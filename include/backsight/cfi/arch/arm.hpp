@@ -24,7 +24,9 @@ struct arm {
   static constexpr bool return_address_is_pc = false;
   static constexpr bool signs_return_addresses = false;
   /// Clears the Thumb bit.
-  [[nodiscard]] static constexpr std::uint64_t code_address(std::uint64_t value) noexcept { return value & ~std::uint64_t{1}; }
+  [[nodiscard]] static constexpr std::uint64_t code_address(std::uint64_t value) noexcept {
+    return value & ~std::uint64_t{1};
+  }
   static constexpr std::int64_t frame_record_offset = 0;
   static constexpr std::int64_t frame_record_return_address = 4;
   static constexpr std::int64_t frame_record_size = 8;

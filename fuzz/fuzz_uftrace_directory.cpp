@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// A whole uftrace directory through every analysis. The input is a row of files: a line `NAME SIZE`, then SIZE bytes.
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <backsight/uftrace/uftrace.hpp>
+
+using namespace backsight;
+using namespace backsight::uftrace;
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const byte_view bytes(reinterpret_cast<const std::byte*>(data), size);
+  std::vector<directory_file> files;
+  std::size_t at = 0;
+  while (at < size && files.size() < 32) {
+    uftrace::detail::lines text(uftrace::detail::as_text(bytes.subspan(at)));
+    if (!text.next()) break;
+    std::string_view line = text.line();
+    const std::size_t blank = line.find(' ');
+    if (blank == std::string_view::npos) break;
+    std::string_view number = line.substr(blank + 1);
+    const std::size_t wanted = static_cast<std::size_t>(uftrace::detail::take_number(number, 10).value_or(0));
+    at = std::min(size, at + line.size() + 1);
+    const std::size_t length = std::min(wanted, size - at);
+    files.push_back({std::string(line.substr(0, blank)), bytes.subspan(at, length)});
+    at += length;
+  }
+  const auto opened = uftrace::open(files);
+  if (!opened) return 0;
+  resolver names(*opened);
+  value_writer values(names);
+  std::string text;
+  merge records(names, {.shorter_than = size % 3, .external = true, .salvage = size % 2 == 0});
+  merged_record r;
+  while (records.next(r)) {
+    text.clear();
+    if (r.is_event()) values.event_text(text, r, true);
+    else if (r.more) values.raw_lines(text, r);
+  }
+  merge again(names, {});
+  function_report report(again, {});
+  report.run();
+  merge third(names, {.salvage = true});
+  session_graph graph(third, {});
+  graph.run();
+  merge fourth(names, {});
+  flame_graph flame(fourth, {});
+  flame.run();
+  return 0;
+}

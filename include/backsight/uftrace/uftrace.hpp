@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// All of uftrace. Opening a directory from the file system is in io/uftrace_directory.hpp.
+#include <backsight/uftrace/arguments.hpp>
+#include <backsight/uftrace/call_stacks.hpp>
+#include <backsight/uftrace/call_tree.hpp>
+#include <backsight/uftrace/debug_file.hpp>
+#include <backsight/uftrace/enumerations.hpp>
+#include <backsight/uftrace/events.hpp>
+#include <backsight/uftrace/info.hpp>
+#include <backsight/uftrace/memory_map.hpp>
+#include <backsight/uftrace/merge.hpp>
+#include <backsight/uftrace/recording.hpp>
+#include <backsight/uftrace/records.hpp>
+#include <backsight/uftrace/report.hpp>
+#include <backsight/uftrace/resolver.hpp>
+#include <backsight/uftrace/schema.hpp>
+#include <backsight/uftrace/short_name.hpp>
+#include <backsight/uftrace/symbols.hpp>
+#include <backsight/uftrace/task_list.hpp>
+#include <backsight/uftrace/value_text.hpp>

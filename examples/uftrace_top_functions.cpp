@@ -31,7 +31,7 @@ int main(int count, char** words) {
   // [top]
   std::vector<std::pair<std::uint64_t, std::uint64_t>> sorted;
   for (const auto& [function, self] : self_times) sorted.emplace_back(self, function);
-  std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.first != b.first ? a.first > b.first : a.second < b.second; });
   sorted.resize(std::min<std::size_t>(sorted.size(), 10));
   for (const auto& [self, function] : sorted) {
     std::printf("%10" PRIu64 " ns  %s\n", self, names.name(static_cast<std::uint32_t>(function)).c_str());

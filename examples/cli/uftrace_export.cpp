@@ -265,7 +265,7 @@ int uftrace_stacks(const arguments& from) {
     if (nodes[i].parent != tree_node::none) order.push_back(i);
   }
   const auto self = [&](std::uint32_t i) { return nodes[i].time - std::min(nodes[i].time, graph.tree().child_time(i)); };
-  std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) { return self(a) > self(b); });
+  std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) { return self(a) != self(b) ? self(a) > self(b) : a < b; });
   order.resize(std::min<std::size_t>(order.size(), static_cast<std::size_t>(from.limit.value_or(20))));
   output to(from.output);
   {

@@ -44,9 +44,9 @@ std::string type_of_member() {
 /// on little-endian machines, from the most significant one on big-endian machines.
 template <class S>
 void print_record() {
-  // A schema that is a template is called by the name that it prints.
+  // A template basic_x over the width of addresses is called by the name that it prints.
   const std::string type = name_of_type<S>();
-  const std::string name_of_record = type.find('<') == std::string::npos ? type : name_of_schema<S>();
+  const std::string name_of_record = type.starts_with("basic_") && !type.ends_with("_record") ? name_of_schema<S>() : type;
   std::printf("### %s\n\n%zu bytes%s.\n\n", name_of_record.c_str(), size_of<S>, has_payload<S> ? " and a payload" : "");
   std::printf("| offset | bits | member | type |\n|---:|---:|---|---|\n");
   for_each_member<S>([]<class M>(M, auto index) {

@@ -84,9 +84,10 @@ inline void read_enumerations(std::string_view text, std::vector<enumeration>& a
         item.values.push_back({part, next});
         next = static_cast<std::int64_t>(static_cast<std::uint64_t>(next) + 1);
       }
-      std::reverse(item.values.begin(), item.values.end());
-      std::stable_sort(item.values.begin(), item.values.end(),
-                       [](const enumerator& a, const enumerator& b) { return a.value > b.value; });
+      // Names are views of one text, so where they are tells the order of definition.
+      std::sort(item.values.begin(), item.values.end(), [](const enumerator& a, const enumerator& b) {
+        return a.value != b.value ? a.value > b.value : a.name.data() > b.name.data();
+      });
       all.push_back(std::move(item));
     }
     text.remove_prefix(close + 1);

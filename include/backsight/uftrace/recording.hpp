@@ -263,8 +263,9 @@ class recording_builder {
       const std::uint64_t count = out_.modules[python].symbols.symbols().size();
       s.mappings.push_back({0, (count + 4095) / 4096 * 4096, 0, python});
     }
-    std::stable_sort(s.mappings.begin(), s.mappings.end(),
-                     [](const module_mapping& a, const module_mapping& b) { return a.start < b.start; });
+    std::sort(s.mappings.begin(), s.mappings.end(), [](const module_mapping& a, const module_mapping& b) {
+      return a.start != b.start ? a.start < b.start : a.module < b.module;
+    });
     // A later session of the same process takes the task's name before its TASK line comes.
     if (const std::uint32_t known = out_.find_task(event.pid); known != task_data::no_task) name_after(out_.tasks[known], event.name);
     out_.sessions.push_back(std::move(s));

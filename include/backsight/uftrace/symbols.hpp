@@ -113,8 +113,10 @@ struct module_identity {
     constexpr std::string_view types = "TtwPKDdvu";
     if (!end_mark && types.find(item.type) != std::string_view::npos) symbols.push_back(item);
   }
-  std::stable_sort(symbols.begin(), symbols.end(),
-                   [](const symbol& a, const symbol& b) { return a.address < b.address; });
+  // Names are views of one text, so where they are tells the order of the lines. (Clang 19 warns of libstdc++ 12's stable_sort.)
+  std::sort(symbols.begin(), symbols.end(), [](const symbol& a, const symbol& b) {
+    return a.address != b.address ? a.address < b.address : a.name.data() < b.name.data();
+  });
   return table;
 }
 

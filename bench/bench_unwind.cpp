@@ -72,7 +72,8 @@ bool load_samples() {
     all.resize(std::min<std::size_t>(all.size(), 200));
   }
   if (const char* const source = std::getenv("BACKSIGHT_STACKS_SOURCE")) {
-    std::erase_if(samples->corpus.samples.samples, [&](const stack_samples::sample& s) { return std::to_string(s.source) != source; });
+    std::erase_if(samples->corpus.samples.samples,
+                  [&](const stack_samples::sample& s) { return std::to_string(s.source) != source; });
   }
   samples->corpus.load(folder, [](const std::string&) {});
   for (const auto& s : samples->corpus.samples.samples) samples->frames += s.expected.front().size();
@@ -153,7 +154,12 @@ void interpreter(benchmark::State& state) {
     }
     indexes.push_back(std::move(index));
   }
-  const auto memory_of_machine = std::make_unique<cfi::context<>>();
+  // A context for each object, which keeps its last CIE.
+  using context = cfi::context<64, 16>;
+  using unwinder = cfi::section_unwinder<arch, order::little, context>;
+  std::vector<context> contexts(indexes.size());
+  std::vector<unwinder> unwinders;
+  for (std::size_t i = 0; i < indexes.size(); ++i) unwinders.emplace_back(indexes[i], contexts[i]);
   run(state, false, [&](const stack_samples::sample& s, std::uint64_t* pcs) {
     auto frame = sample_corpus::first_frame(s);
     const snapshot_reader memory = sample_corpus::memory_of(s);
@@ -162,8 +168,7 @@ void interpreter(benchmark::State& state) {
       pcs[count++] = frame.pc;
       const auto* module = samples->corpus.spaces[s.map_set].find(frame.lookup_address());
       if (module == nullptr) break;
-      cfi::section_unwinder<arch, order::little> unwinder(indexes[module->id], *memory_of_machine);
-      if (unwinder.step(frame, module->bias, memory) != cfi::stop::none) break;
+      if (unwinders[module->id].step(frame, module->bias, memory) != cfi::stop::none) break;
     }
     return count;
   });

@@ -27,7 +27,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       const trace_error error = cfi::interpret<cfi::arch::aarch64>(section, *f, *memory, [&](const cfi::row& r) {
         std::uint64_t before = 0;
         for (const cfi::register_rule& rule : r.rules) {
-          if (&rule != r.rules.begin() && rule.reg <= before) std::abort();
+          if (&rule != &*r.rules.begin() && rule.reg <= before) std::abort();
           before = rule.reg;
           if (!rule.has_expression()) continue;
           const auto at = rule.expression();

@@ -133,6 +133,30 @@ TEST_CASE("a lost register is absent, a register nobody saved is unchanged") {
   CHECK_FALSE(f.get(99, stack));
 }
 
+TEST_CASE("a lost register is back where an outer frame has saved it") {
+  // rbx is lost, then saved at cfa - 16 by the caller; a lost stack pointer is the CFA all the same.
+  const scene s(test::frame_builder{}.fde(bytes<0x07, 3, 0x07, 7>).fde(bytes<0x0e, 16, 0x83, 2>));
+  auto f = start(0x401010);
+  const words stack{{0x401120, 0x3333, 0x401020}};
+  REQUIRE(cfi::step(f, s.space, stack) == cfi::stop::none);
+  CHECK_FALSE(f.get(3, stack));
+  CHECK(f.get(7, stack) == std::optional<std::uint64_t>(0x8008));
+  REQUIRE(cfi::step(f, s.space, stack) == cfi::stop::none);
+  CHECK(f.get(3, stack) == std::optional<std::uint64_t>(0x3333));
+}
+
+TEST_CASE("a rule that names a register over and over is refused") {
+  // Column 16, cfa = r7 + 8, then 40 times r3 = same value.
+  std::vector<std::byte> text;
+  for (const unsigned b : {16U, 1U, 7U, 8U, 40U}) text.push_back(std::byte(b));
+  for (unsigned i = 0; i < 40; ++i) {
+    for (const unsigned b : {3U, 1U, 0U}) text.push_back(std::byte(b));
+  }
+  auto f = start(0x401010);
+  CHECK(cfi::apply_general(f, text, false, words{{0x401020}}) == cfi::stop::bad_rule);
+  CHECK(f.pc == 0x401010);
+}
+
 TEST_CASE("fallbacks are used where asked for, and reported") {
   const scene s(test::frame_builder{}.fde(bytes<0x0e, 16>));
   const words stack{{5, 6, 0x8040, 0x401010, 0, 0, 0, 0, 0, 0}};

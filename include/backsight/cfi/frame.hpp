@@ -72,7 +72,8 @@ struct frame {
   std::uint64_t pc = 0;  ///< The next instruction, or the return address as it was found.
   bool exact = true;  ///< The pc is an instruction to be executed: the first frame, or one that a signal interrupted.
   found_by how = found_by::call_frame_information;
-  std::array<std::uint64_t, (Arch::register_count + 63) / 64> undefined{};  ///< A bit for each register that is lost.
+  /// A bit for each register that was lost; it counts while `where` has no place for the register.
+  std::array<std::uint64_t, (Arch::register_count + 63) / 64> undefined{};
   std::array<std::uint64_t, Arch::register_count> value{};
   std::array<std::uint64_t, lanes> where{};  ///< Where a preserved register is saved; 0: it is in `value`.
 
@@ -86,9 +87,9 @@ struct frame {
   template <memory_reader Memory>
   [[nodiscard]] constexpr std::optional<std::uint64_t> get(std::uint64_t reg, Memory&& memory) const noexcept {
     if (reg >= Arch::register_count) return std::nullopt;
-    if ((undefined[reg / 64] >> (reg % 64) & 1U) != 0) return std::nullopt;
     const std::uint8_t column = columns[reg];
     if (column != no_column && where[column] != 0) return memory(where[column]);
+    if ((undefined[reg / 64] >> (reg % 64) & 1U) != 0) return std::nullopt;
     return value[reg];
   }
 };
@@ -105,12 +106,13 @@ template <class Arch, std::size_t Count>
 
 namespace detail {
 
-/// Makes the caller's frame out of rules one by one: all new values come from the old frame.
+/// Makes the caller's frame out of rules one by one. All new values come from the old frame, so that changes are noted
+/// and made at the end; copying the frame costs more.
 template <class Arch, order O, class Memory>
 class caller_builder {
  public:
   constexpr caller_builder(const frame<Arch>& callee, byte_view expressions, Memory& memory) noexcept
-      : callee_(callee), caller_(callee), expressions_(expressions), memory_(memory) {}
+      : callee_(callee), expressions_(expressions), memory_(memory) {}
 
   constexpr bool set_cfa(const cfa_rule& rule, std::uint64_t return_address_column) noexcept {
     column_ = return_address_column;
@@ -125,34 +127,20 @@ class caller_builder {
     } else {
       return fail(stop::bad_rule);
     }
-    caller_.value[Arch::stack_pointer] = cfa_;
     return true;
   }
 
   constexpr bool set_register(const register_rule& rule) noexcept {
     if (rule.reg == column_) return set_return_address(rule);
     if (rule.reg >= Arch::register_count) return true;
-    const std::uint8_t column = frame<Arch>::columns[rule.reg];
-    const std::uint64_t bit = std::uint64_t{1} << (rule.reg % 64);
-    if (rule.kind == rule_kind::undefined) {
-      caller_.undefined[rule.reg / 64] |= bit;
-      return true;
+    const auto reg = static_cast<std::uint8_t>(rule.reg);
+    if (rule.kind == rule_kind::at_cfa_offset && frame<Arch>::columns[reg] != frame<Arch>::no_column) {
+      return note({reg, fate::saved, wrap(cfa_ + static_cast<std::uint64_t>(rule.value))});
     }
-    if (rule.kind == rule_kind::at_cfa_offset && column != frame<Arch>::no_column) {
-      caller_.where[column] = wrap(cfa_ + static_cast<std::uint64_t>(rule.value));
-    } else {
-      const auto found = value_of(rule);
-      if (!found) {
-        // A register that cannot be had does not end the walk unless it is needed.
-        why_ = stop::none;
-        caller_.undefined[rule.reg / 64] |= bit;
-        return true;
-      }
-      caller_.value[rule.reg] = *found;
-      if (column != frame<Arch>::no_column) caller_.where[column] = 0;
-    }
-    caller_.undefined[rule.reg / 64] &= ~bit;
-    return true;
+    if (const auto found = value_of(rule)) return note({reg, fate::known, *found});
+    // A register that cannot be had does not end the walk unless it is needed.
+    why_ = stop::none;
+    return note({reg, fate::lost, 0});
   }
 
   /// Finishes the caller's frame into `out`; a reason to stop leaves it alone.
@@ -164,19 +152,46 @@ class caller_builder {
       if (!unchanged) return stop::bad_rule;
       return_address_ = *unchanged;
     }
-    if constexpr (Arch::return_address < Arch::register_count) caller_.value[Arch::return_address] = return_address_;
     const std::uint64_t pc = Arch::code_address(return_address_);
     if (pc == 0) return stop::outermost;
     if (pc == callee_.pc && cfa_ == callee_.stack_pointer()) return stop::no_progress;
-    caller_.pc = pc;
-    caller_.exact = signal_frame;
-    caller_.how = found_by::call_frame_information;
-    out = caller_;
+    out.value[Arch::stack_pointer] = cfa_;
+    for (std::size_t i = 0; i < count_; ++i) make(changes_[i], out);
+    if constexpr (Arch::return_address < Arch::register_count) out.value[Arch::return_address] = return_address_;
+    out.pc = pc;
+    out.exact = signal_frame;
+    out.how = found_by::call_frame_information;
     return stop::none;
   }
   [[nodiscard]] constexpr stop why() const noexcept { return why_; }
 
  private:
+  enum class fate : std::uint8_t { saved, known, lost };
+  struct change {
+    std::uint8_t reg;
+    fate what;
+    std::uint64_t value;  // Of the register, or where it is saved.
+  };
+  constexpr bool note(const change& one) noexcept {
+    if (count_ == changes_.size()) return fail(stop::bad_rule);  // The text of a damaged table repeats registers.
+    changes_[count_++] = one;
+    return true;
+  }
+  static constexpr void make(const change& one, frame<Arch>& out) noexcept {
+    const std::uint64_t bit = std::uint64_t{1} << (one.reg % 64);
+    const std::uint8_t column = frame<Arch>::columns[one.reg];
+    if (one.what == fate::saved) {
+      out.where[column] = one.value;
+      return;
+    }
+    if (column != frame<Arch>::no_column) out.where[column] = 0;
+    if (one.what == fate::known) {
+      out.value[one.reg] = one.value;
+      out.undefined[one.reg / 64] &= ~bit;
+    } else if (one.reg != Arch::stack_pointer) {  // Which is the CFA then.
+      out.undefined[one.reg / 64] |= bit;
+    }
+  }
   static constexpr std::uint64_t wrap(std::uint64_t value) noexcept { return dwarf::wrap(value, Arch::address_size); }
   constexpr bool fail(stop why) noexcept {
     why_ = why;
@@ -226,7 +241,6 @@ class caller_builder {
   }
 
   const frame<Arch>& callee_;
-  frame<Arch> caller_;
   byte_view expressions_;
   Memory& memory_;
   std::uint64_t cfa_ = 0;
@@ -235,6 +249,8 @@ class caller_builder {
   bool has_return_address_ = false;
   bool outermost_ = false;
   stop why_ = stop::none;
+  std::size_t count_ = 0;
+  std::array<change, Arch::register_count> changes_;
 };
 
 }  // namespace detail

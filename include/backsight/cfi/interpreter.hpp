@@ -71,7 +71,7 @@ class row_machine {
     start(0, 0, c.instructions, c.end);
     while (next()) {
     }
-    if (error_) return error_;
+    if (error()) return error();
     context_.initial_rules_ = context_.row_.rules;
     context_.initial_cfa_ = context_.row_.cfa;
     if (context_.initial_cfa_.kind != cfa_kind::register_offset) context_.initial_cfa_.offset = 0;
@@ -85,40 +85,52 @@ class row_machine {
 
   /// Goes to the next row; false at the end and after an error. The last row reaches to the end of the FDE.
   [[nodiscard]] constexpr bool next() noexcept {
-    if (finished_) return false;
-    row& now = context_.row_;
-    now.begin = next_begin_;
-    while (!from_.at_end()) {
-      const auto code = from_.template read<std::uint8_t>();
-      const unsigned low = code & 0x3fU;
-      switch (code >> 6) {
-        case 1: advance(low); return !failed();
-        case 2: {
-          const std::uint64_t factored = from_.uleb128();
-          set(low, rule_kind::at_cfa_offset, scaled(factored));
-          break;
-        }
-        case 3: restore_initial(low); break;
-        default:
-          if (execute(static_cast<dwarf::call_frame>(code))) return !failed();
-      }
-      if (error_) break;
-    }
-    if (from_.failed() && !error_) error_ = from_.error();
-    finished_ = true;
-    if (error_) return false;
-    now.end = fde_end_;
-    return true;
+    return run([](const row&) { return true; });
   }
 
-  /// The row that next() went to; valid until the next call.
+  /// Goes to the next row that covers `address`; false when none does and after an error. Cheaper than next() until the
+  /// row is found, as rows on the way are not made ready for the caller.
+  [[nodiscard]] constexpr bool find(std::uint64_t address) noexcept {
+    return run([address](const row& r) { return r.begin <= address && address < r.end; });
+  }
+
+  /// The row that next() or find() went to; valid until the next call.
   [[nodiscard]] constexpr const row& current() const noexcept { return context_.row_; }
   [[nodiscard]] constexpr const cie& current_cie() const noexcept { return context_.cie_; }
   /// What ended the FDE before its end, at its offset in the section: errc::unknown_record (instruction), bad_transition
   /// (restore_state without remember_state, def_cfa_offset without a register), capacity, those of the cursor.
-  [[nodiscard]] constexpr const trace_error& error() const noexcept { return error_; }
+  [[nodiscard]] constexpr const trace_error& error() const noexcept { return from_.error(); }
 
  private:
+  /// Runs instructions up to the end of a row for which `wanted` is true.
+  template <class Wanted>
+  [[nodiscard]] constexpr bool run(Wanted wanted) noexcept {
+    if (finished_) return false;
+    row& now = context_.row_;
+    now.begin = now.end;
+    cursor<O> from = from_;  // A local one stays in registers.
+    while (!from.at_end()) {
+      const auto code = from.template read<std::uint8_t>();
+      const unsigned low = code & 0x3fU;
+      switch (code >> 6) {
+        case 1: advance(low); break;
+        case 2: set(from, low, rule_kind::at_cfa_offset, scaled(from.uleb128())); continue;
+        case 3: restore_initial(low); continue;
+        default:
+          if (!execute(static_cast<dwarf::call_frame>(code), from)) continue;
+      }
+      if (wanted(now) && !from.failed()) {
+        from_ = from;
+        return true;
+      }
+      now.begin = now.end;
+    }
+    from_ = from;
+    finished_ = true;
+    now.end = fde_end_;
+    return !from.failed() && wanted(now);
+  }
+
   constexpr void start(std::uint64_t begin, std::uint64_t end, std::uint64_t first, std::uint64_t last) noexcept {
     row& now = context_.row_;
     now.rules = context_.initial_rules_;
@@ -126,21 +138,11 @@ class row_machine {
     now.return_address_signed = context_.initial_signed_;
     context_.pool_used_ = 0;
     context_.depth_ = 0;
-    next_begin_ = begin;
+    now.end = begin;  // Where the first row begins.
     fde_end_ = end;
-    error_ = {};
     finished_ = false;
     from_ = cursor<O>(section_.bytes().first(static_cast<std::size_t>(last)));
     from_.seek(first);
-  }
-
-  [[nodiscard]] constexpr bool failed() noexcept {
-    if (from_.failed() && !error_) error_ = from_.error();
-    if (error_) finished_ = true;
-    return static_cast<bool>(error_);
-  }
-  constexpr void fail(errc code) noexcept {
-    if (!error_) error_ = {code, from_.position()};
   }
 
   [[nodiscard]] constexpr std::int64_t scaled(std::uint64_t factored) const noexcept {
@@ -152,153 +154,149 @@ class row_machine {
     move_to(context_.row_.begin + delta * context_.cie_.code_alignment);
   }
   constexpr void move_to(std::uint64_t location) noexcept {
-    next_begin_ = dwarf::wrap(location, context_.cie_.address_size);
-    context_.row_.end = next_begin_;
+    context_.row_.end = dwarf::wrap(location, context_.cie_.address_size);
   }
 
-  constexpr void set(std::uint64_t reg, rule_kind kind, std::int64_t value, std::uint32_t size = 0) noexcept {
-    if (from_.failed()) return;
-    if (reg > 0xffffffffU) return fail(errc::bad_value);
-    if (!context_.row_.rules.set({static_cast<std::uint32_t>(reg), kind, size, value})) fail(errc::capacity);
+  // After an error of the cursor these work on zeros, in a row that nobody gets to see.
+  [[gnu::always_inline]] constexpr void set(cursor<O>& from, std::uint64_t reg, rule_kind kind, std::int64_t value,
+                                            std::uint32_t size = 0) noexcept {
+    if (reg > 0xffffffffU) return from.fail(errc::bad_value);
+    if (!context_.row_.rules.set({static_cast<std::uint32_t>(reg), kind, size, value})) from.fail(errc::capacity);
   }
   constexpr void restore_initial(std::uint64_t reg) noexcept {
     // The rule of the CIE comes back; where it has none, the register is unspecified again.
     if (const register_rule* rule = context_.initial_rules_.find(reg)) context_.row_.rules.set(*rule);
     else context_.row_.rules.erase(reg);
   }
-  constexpr void define_cfa(std::uint64_t reg, std::int64_t offset) noexcept {
-    if (from_.failed()) return;
-    if (reg > 0xffffffffU) return fail(errc::bad_value);
+  constexpr void define_cfa(cursor<O>& from, std::uint64_t reg, std::int64_t offset) noexcept {
+    if (reg > 0xffffffffU) return from.fail(errc::bad_value);
     context_.row_.cfa = {cfa_kind::register_offset, static_cast<std::uint32_t>(reg), offset, {}};
   }
-  constexpr void define_cfa_offset(std::int64_t offset) noexcept {
-    if (from_.failed()) return;
-    if (context_.row_.cfa.kind != cfa_kind::register_offset) return fail(errc::bad_transition);
+  constexpr void define_cfa_offset(cursor<O>& from, std::int64_t offset) noexcept {
+    if (context_.row_.cfa.kind != cfa_kind::register_offset) return from.fail(errc::bad_transition);
     context_.row_.cfa.offset = offset;
   }
-  [[nodiscard]] constexpr expression_ref block() noexcept {
-    const std::uint64_t size = from_.uleb128();
-    const std::uint64_t offset = from_.position();
-    from_.skip(size);
-    if (from_.failed()) return {};
-    if (size > 0xffffffffU) {
-      fail(errc::bad_size);
-      return {};
-    }
+  [[nodiscard]] static constexpr expression_ref block(cursor<O>& from) noexcept {
+    const std::uint64_t size = from.uleb128();
+    const std::uint64_t offset = from.position();
+    from.skip(size);
+    if (size > 0xffffffffU) from.fail(errc::bad_size);
     return {offset, static_cast<std::uint32_t>(size)};
   }
-  constexpr void set_expression(rule_kind kind) noexcept {
-    const std::uint64_t reg = from_.uleb128();
-    const expression_ref at = block();
-    set(reg, kind, static_cast<std::int64_t>(at.offset), at.size);
+  constexpr void set_expression(cursor<O>& from, rule_kind kind) noexcept {
+    const std::uint64_t reg = from.uleb128();
+    const expression_ref at = block(from);
+    set(from, reg, kind, static_cast<std::int64_t>(at.offset), at.size);
   }
-  constexpr void remember() noexcept {
+  constexpr void remember(cursor<O>& from) noexcept {
     const row& now = context_.row_;
-    if (context_.depth_ == context_.states_.size() || now.rules.size() > context_.pool_.size() - context_.pool_used_) {
-      return fail(errc::capacity);
-    }
+    if (context_.depth_ == context_.states_.size()) return from.fail(errc::capacity);
     auto& state = context_.states_[context_.depth_++];
     state.cfa = now.cfa;
     state.return_address_signed = now.return_address_signed;
     state.first = static_cast<std::uint32_t>(context_.pool_used_);
-    state.count = static_cast<std::uint32_t>(now.rules.size());
-    for (const register_rule& rule : now.rules) context_.pool_[context_.pool_used_++] = rule;
+    for (const register_rule& rule : now.rules) {
+      if (context_.pool_used_ == context_.pool_.size()) return from.fail(errc::capacity);
+      context_.pool_[context_.pool_used_++] = rule;
+    }
+    state.count = static_cast<std::uint32_t>(context_.pool_used_) - state.first;
   }
-  constexpr void restore_remembered() noexcept {
+  constexpr void restore_remembered(cursor<O>& from) noexcept {
     // All rules come back and the CFA with them, the location stays (libgcc, libunwind, binutils).
-    if (context_.depth_ == 0) return fail(errc::bad_transition);
+    if (context_.depth_ == 0) return from.fail(errc::bad_transition);
     const auto& state = context_.states_[--context_.depth_];
     context_.row_.cfa = state.cfa;
     context_.row_.return_address_signed = state.return_address_signed;
-    context_.row_.rules.assign(context_.pool_.data() + state.first, state.count);
+    context_.row_.rules.clear();
+    for (std::size_t i = state.first; i < state.first + state.count; ++i) context_.row_.rules.set(context_.pool_[i]);
     context_.pool_used_ = state.first;
   }
 
   /// Executes an instruction that has no operand in its opcode. True when it ends the row.
-  [[nodiscard]] constexpr bool execute(dwarf::call_frame code) noexcept {
+  [[nodiscard, gnu::always_inline]] constexpr bool execute(dwarf::call_frame code, cursor<O>& from) noexcept {
     using enum dwarf::call_frame;
     switch (code) {
       case nop: return false;
       case set_loc: {
         const auto bases = section_.bases();
-        const auto to = dwarf::read_pointer(from_, context_.cie_.pointer_encoding, context_.cie_.address_size, bases);
+        const auto to = dwarf::read_pointer(from, context_.cie_.pointer_encoding, context_.cie_.address_size, bases);
         move_to(to.address);
         return true;
       }
-      case advance_loc1: advance(from_.template read<std::uint8_t>()); return true;
-      case advance_loc2: advance(from_.template read<std::uint16_t>()); return true;
-      case advance_loc4: advance(from_.template read<std::uint32_t>()); return true;
-      case mips_advance_loc8: advance(from_.template read<std::uint64_t>()); return true;
+      case advance_loc1: advance(from.template read<std::uint8_t>()); return true;
+      case advance_loc2: advance(from.template read<std::uint16_t>()); return true;
+      case advance_loc4: advance(from.template read<std::uint32_t>()); return true;
+      case mips_advance_loc8: advance(from.template read<std::uint64_t>()); return true;
       case offset_extended: {
-        const std::uint64_t reg = from_.uleb128();
-        const std::uint64_t factored = from_.uleb128();
-        set(reg, rule_kind::at_cfa_offset, scaled(factored));
+        const std::uint64_t reg = from.uleb128();
+        const std::uint64_t factored = from.uleb128();
+        set(from, reg, rule_kind::at_cfa_offset, scaled(factored));
         return false;
       }
       case offset_extended_sf: {
-        const std::uint64_t reg = from_.uleb128();
-        const std::int64_t factored = from_.sleb128();
-        set(reg, rule_kind::at_cfa_offset, scaled(static_cast<std::uint64_t>(factored)));
+        const std::uint64_t reg = from.uleb128();
+        const std::int64_t factored = from.sleb128();
+        set(from, reg, rule_kind::at_cfa_offset, scaled(static_cast<std::uint64_t>(factored)));
         return false;
       }
       case gnu_negative_offset_extended: {
-        const std::uint64_t reg = from_.uleb128();
-        const std::uint64_t factored = from_.uleb128();
-        set(reg, rule_kind::at_cfa_offset, scaled(0 - factored));
+        const std::uint64_t reg = from.uleb128();
+        const std::uint64_t factored = from.uleb128();
+        set(from, reg, rule_kind::at_cfa_offset, scaled(0 - factored));
         return false;
       }
       case restore_extended: {
-        const std::uint64_t reg = from_.uleb128();
-        if (!from_.failed()) restore_initial(reg);
+        const std::uint64_t reg = from.uleb128();
+        restore_initial(reg);
         return false;
       }
-      case undefined: set(from_.uleb128(), rule_kind::undefined, 0); return false;
-      case same_value: set(from_.uleb128(), rule_kind::same_value, 0); return false;
+      case undefined: set(from, from.uleb128(), rule_kind::undefined, 0); return false;
+      case same_value: set(from, from.uleb128(), rule_kind::same_value, 0); return false;
       case register_: {
-        const std::uint64_t reg = from_.uleb128();
-        const std::uint64_t other = from_.uleb128();
-        set(reg, rule_kind::in_register, static_cast<std::int64_t>(other));
+        const std::uint64_t reg = from.uleb128();
+        const std::uint64_t other = from.uleb128();
+        set(from, reg, rule_kind::in_register, static_cast<std::int64_t>(other));
         return false;
       }
-      case remember_state: remember(); return false;
-      case restore_state: restore_remembered(); return false;
+      case remember_state: remember(from); return false;
+      case restore_state: restore_remembered(from); return false;
       case def_cfa: {
-        const std::uint64_t reg = from_.uleb128();
-        const std::uint64_t offset = from_.uleb128();
-        define_cfa(reg, static_cast<std::int64_t>(offset));
+        const std::uint64_t reg = from.uleb128();
+        const std::uint64_t offset = from.uleb128();
+        define_cfa(from, reg, static_cast<std::int64_t>(offset));
         return false;
       }
       case def_cfa_sf: {
-        const std::uint64_t reg = from_.uleb128();
-        const std::int64_t factored = from_.sleb128();
-        define_cfa(reg, scaled(static_cast<std::uint64_t>(factored)));
+        const std::uint64_t reg = from.uleb128();
+        const std::int64_t factored = from.sleb128();
+        define_cfa(from, reg, scaled(static_cast<std::uint64_t>(factored)));
         return false;
       }
       // After an expression DWARF 5 calls this invalid; libgcrypt has it, and means the last numeric offset.
-      case def_cfa_register: define_cfa(from_.uleb128(), context_.row_.cfa.offset); return false;
-      case def_cfa_offset: define_cfa_offset(static_cast<std::int64_t>(from_.uleb128())); return false;
-      case def_cfa_offset_sf: define_cfa_offset(scaled(static_cast<std::uint64_t>(from_.sleb128()))); return false;
+      case def_cfa_register: define_cfa(from, from.uleb128(), context_.row_.cfa.offset); return false;
+      case def_cfa_offset: define_cfa_offset(from, static_cast<std::int64_t>(from.uleb128())); return false;
+      case def_cfa_offset_sf: define_cfa_offset(from, scaled(static_cast<std::uint64_t>(from.sleb128()))); return false;
       case def_cfa_expression: {
-        const expression_ref at = block();
+        const expression_ref at = block(from);
         context_.row_.cfa.kind = cfa_kind::expression;
         context_.row_.cfa.expression = at;
         return false;
       }
-      case dwarf::call_frame::expression: set_expression(rule_kind::at_expression); return false;
-      case val_expression: set_expression(rule_kind::is_expression); return false;
+      case dwarf::call_frame::expression: set_expression(from, rule_kind::at_expression); return false;
+      case val_expression: set_expression(from, rule_kind::is_expression); return false;
       case val_offset: {
-        const std::uint64_t reg = from_.uleb128();
-        const std::uint64_t factored = from_.uleb128();
-        set(reg, rule_kind::is_cfa_offset, scaled(factored));
+        const std::uint64_t reg = from.uleb128();
+        const std::uint64_t factored = from.uleb128();
+        set(from, reg, rule_kind::is_cfa_offset, scaled(factored));
         return false;
       }
       case val_offset_sf: {
-        const std::uint64_t reg = from_.uleb128();
-        const std::int64_t factored = from_.sleb128();
-        set(reg, rule_kind::is_cfa_offset, scaled(static_cast<std::uint64_t>(factored)));
+        const std::uint64_t reg = from.uleb128();
+        const std::int64_t factored = from.sleb128();
+        set(from, reg, rule_kind::is_cfa_offset, scaled(static_cast<std::uint64_t>(factored)));
         return false;
       }
-      case gnu_args_size: (void)from_.uleb128(); return false;
+      case gnu_args_size: (void)from.uleb128(); return false;
       case gnu_window_save:
         if constexpr (Arch::signs_return_addresses) context_.row_.return_address_signed ^= 1U;
         return false;
@@ -306,29 +304,27 @@ class row_machine {
         if constexpr (Arch::signs_return_addresses) context_.row_.return_address_signed ^= 3U;
         return false;
       case llvm_def_aspace_cfa: {
-        const std::uint64_t reg = from_.uleb128();
-        const std::uint64_t offset = from_.uleb128();
-        (void)from_.uleb128();
-        define_cfa(reg, static_cast<std::int64_t>(offset));
+        const std::uint64_t reg = from.uleb128();
+        const std::uint64_t offset = from.uleb128();
+        (void)from.uleb128();
+        define_cfa(from, reg, static_cast<std::int64_t>(offset));
         return false;
       }
       case llvm_def_aspace_cfa_sf: {
-        const std::uint64_t reg = from_.uleb128();
-        const std::int64_t factored = from_.sleb128();
-        (void)from_.uleb128();
-        define_cfa(reg, scaled(static_cast<std::uint64_t>(factored)));
+        const std::uint64_t reg = from.uleb128();
+        const std::int64_t factored = from.sleb128();
+        (void)from.uleb128();
+        define_cfa(from, reg, scaled(static_cast<std::uint64_t>(factored)));
         return false;
       }
-      default: fail(errc::unknown_record); return false;
+      default: from.fail(errc::unknown_record); return false;
     }
   }
 
   section<O> section_;
   Context& context_;
   cursor<O> from_;
-  std::uint64_t next_begin_ = 0;
   std::uint64_t fde_end_ = 0;
-  trace_error error_;
   bool finished_ = true;
 };
 

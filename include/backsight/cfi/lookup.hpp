@@ -96,10 +96,7 @@ class section_unwinder {
     if (!f) return f.error();
     if (!f->covers(address)) return {errc::not_found, *offset};
     machine_.begin(*f);
-    while (machine_.next()) {
-      const row& r = machine_.current();
-      if (r.begin <= address && address < r.end) return &r;
-    }
+    if (machine_.find(address)) return &machine_.current();
     if (machine_.error()) return machine_.error();
     return {errc::not_found, *offset};
   }

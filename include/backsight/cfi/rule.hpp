@@ -2,8 +2,10 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 
 #include <backsight/core/bytes.hpp>
 
@@ -59,61 +61,121 @@ struct cfa_rule {
 
 /// The registers with a rule, ascending by number. A register without one is unspecified: unwinders take it for
 /// unchanged, and the stack pointer for the CFA. Fixed capacity; never allocates.
+/// The first 128 registers have a place each, so that their rules are set and dropped without looking for them.
 class rule_list {
+  static constexpr std::size_t direct = 128;
+  static constexpr std::size_t words = 3;  // Of a bit for each place; the last is of the registers from 128 on.
+
  public:
-  static constexpr std::size_t capacity = 192;
+  /// Room for the rules of the registers below 128, and for 64 of those above.
+  static constexpr std::size_t capacity = words * 64;
 
   constexpr rule_list() = default;
   constexpr rule_list(const rule_list& other) noexcept { *this = other; }
-  // Copies the rules in use only; the array is 3 KB.
+  // Copies the rules in use only; the array is 4.5 KB.
   constexpr rule_list& operator=(const rule_list& other) noexcept {
-    size_ = other.size_;
-    for (std::size_t i = 0; i < size_; ++i) rules_[i] = other.rules_[i];
+    used_ = other.used_;
+    for (iterator at = other.begin(); at != other.end(); ++at) rules_[at.place()] = *at;
     return *this;
   }
 
-  [[nodiscard]] constexpr std::size_t size() const noexcept { return size_; }
-  [[nodiscard]] constexpr bool empty() const noexcept { return size_ == 0; }
-  [[nodiscard]] constexpr const register_rule* begin() const noexcept { return rules_.data(); }
-  [[nodiscard]] constexpr const register_rule* end() const noexcept { return rules_.data() + size_; }
-  [[nodiscard]] constexpr const register_rule& operator[](std::size_t index) const noexcept { return rules_[index]; }
+  class iterator {
+   public:
+    using value_type = register_rule;
+    using difference_type = std::ptrdiff_t;
+    using iterator_concept = std::forward_iterator_tag;
+    constexpr iterator() = default;
+    constexpr explicit iterator(const rule_list& list) noexcept : list_(&list), bits_(list.used_[0]) { settle(); }
+    [[nodiscard]] constexpr const register_rule& operator*() const noexcept { return list_->rules_[place()]; }
+    [[nodiscard]] constexpr const register_rule* operator->() const noexcept { return &**this; }
+    constexpr iterator& operator++() noexcept {
+      bits_ &= bits_ - 1;
+      settle();
+      return *this;
+    }
+    constexpr iterator operator++(int) noexcept {
+      iterator before = *this;
+      ++*this;
+      return before;
+    }
+    [[nodiscard]] friend constexpr bool operator==(const iterator& a, const iterator& b) noexcept {
+      return a.word_ == b.word_ && a.bits_ == b.bits_;
+    }
+    [[nodiscard]] friend constexpr bool operator==(const iterator& a, std::default_sentinel_t) noexcept {
+      return a.bits_ == 0;
+    }
+
+   private:
+    friend class rule_list;
+    [[nodiscard]] constexpr std::size_t place() const noexcept {
+      return word_ * 64 + static_cast<std::size_t>(std::countr_zero(bits_));
+    }
+    constexpr void settle() noexcept {
+      while (bits_ == 0 && word_ + 1 < words) bits_ = list_->used_[++word_];
+    }
+    const rule_list* list_ = nullptr;
+    std::uint64_t bits_ = 0;
+    std::size_t word_ = 0;
+  };
+
+  [[nodiscard]] constexpr iterator begin() const noexcept { return iterator(*this); }
+  [[nodiscard]] constexpr std::default_sentinel_t end() const noexcept { return {}; }
+  [[nodiscard]] constexpr std::size_t size() const noexcept {
+    std::size_t count = 0;
+    for (const std::uint64_t word : used_) count += static_cast<std::size_t>(std::popcount(word));
+    return count;
+  }
+  [[nodiscard]] constexpr bool empty() const noexcept { return begin() == end(); }
 
   /// The rule of a register; null when it has none.
   [[nodiscard]] constexpr const register_rule* find(std::uint64_t reg) const noexcept {
-    for (const register_rule& rule : *this) {
-      if (rule.reg == reg) return &rule;
-    }
-    return nullptr;
+    if (reg < direct) [[likely]]
+      return (used_[reg / 64] >> (reg % 64) & 1U) != 0 ? &rules_[reg] : nullptr;
+    const std::size_t at = place_above(reg);
+    return at < end_above() && rules_[at].reg == reg ? &rules_[at] : nullptr;
   }
   /// Sets the rule of rule.reg; false when there is no room for a further register.
-  constexpr bool set(const register_rule& rule) noexcept {
-    std::size_t at = size_;
-    while (at > 0 && rules_[at - 1].reg >= rule.reg) --at;
-    if (at == size_ || rules_[at].reg != rule.reg) {
-      if (size_ == capacity) return false;
-      for (std::size_t i = size_; i > at; --i) rules_[i] = rules_[i - 1];
-      ++size_;
+  [[gnu::always_inline]] constexpr bool set(const register_rule& rule) noexcept {
+    if (rule.reg < direct) [[likely]] {
+      used_[rule.reg / 64] |= std::uint64_t{1} << (rule.reg % 64);
+      rules_[rule.reg] = rule;
+      return true;
+    }
+    return set_above(rule);
+  }
+  constexpr void erase(std::uint64_t reg) noexcept {
+    if (reg < direct) [[likely]] {
+      used_[reg / 64] &= ~(std::uint64_t{1} << (reg % 64));
+    } else if (find(reg) != nullptr) {
+      for (std::size_t at = place_above(reg); at + 1 < end_above(); ++at) rules_[at] = rules_[at + 1];
+      used_.back() >>= 1U;
+    }
+  }
+  constexpr void clear() noexcept { used_ = {}; }
+
+ private:
+  // The registers from 128 on fill the places behind, ascending and without gaps.
+  [[nodiscard]] constexpr std::size_t end_above() const noexcept {
+    return direct + static_cast<std::size_t>(std::popcount(used_.back()));
+  }
+  [[nodiscard]] constexpr std::size_t place_above(std::uint64_t reg) const noexcept {
+    std::size_t at = direct;
+    while (at < end_above() && rules_[at].reg < reg) ++at;
+    return at;
+  }
+  constexpr bool set_above(const register_rule& rule) noexcept {
+    const std::size_t at = place_above(rule.reg);
+    if (at == end_above() || rules_[at].reg != rule.reg) {
+      if (end_above() == capacity) return false;
+      for (std::size_t i = end_above(); i > at; --i) rules_[i] = rules_[i - 1];
+      used_.back() = used_.back() << 1U | 1U;
     }
     rules_[at] = rule;
     return true;
   }
-  constexpr void erase(std::uint64_t reg) noexcept {
-    std::size_t kept = 0;
-    for (std::size_t i = 0; i < size_; ++i) {
-      if (rules_[i].reg != reg) rules_[kept++] = rules_[i];
-    }
-    size_ = kept;
-  }
-  constexpr void clear() noexcept { size_ = 0; }
-  /// Takes over `count` rules that are in order. Precondition: count <= capacity.
-  constexpr void assign(const register_rule* first, std::size_t count) noexcept {
-    size_ = count;
-    for (std::size_t i = 0; i < count; ++i) rules_[i] = first[i];
-  }
 
- private:
+  std::array<std::uint64_t, words> used_{};
   std::array<register_rule, capacity> rules_{};
-  std::size_t size_ = 0;
 };
 
 /// How to go from a frame to its caller, for the addresses from begin to end.
@@ -145,9 +207,9 @@ namespace detail {
   if (a.cfa.kind == cfa_kind::register_offset && (a.cfa.reg != b.cfa.reg || a.cfa.offset != b.cfa.offset)) return false;
   if (a.cfa.kind == cfa_kind::expression && !detail::same_bytes(section, a.cfa.expression, b.cfa.expression))
     return false;
-  for (std::size_t i = 0; i < a.rules.size(); ++i) {
-    const register_rule& x = a.rules[i];
-    const register_rule& y = b.rules[i];
+  auto other = b.rules.begin();
+  for (const register_rule& x : a.rules) {
+    const register_rule& y = *other++;
     if (x.reg != y.reg || x.kind != y.kind) return false;
     if (x.has_expression() ? !detail::same_bytes(section, x.expression(), y.expression()) : x.value != y.value)
       return false;

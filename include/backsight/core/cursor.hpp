@@ -39,38 +39,28 @@ class cursor {
   }
 
   /// An unsigned LEB128 number (DWARF 5, section 7.6); errc::number_too_large when it needs more than 64 bits.
-  [[nodiscard]] constexpr std::uint64_t uleb128() noexcept {
-    const std::size_t start = position_;
-    std::uint64_t value = 0;
-    for (unsigned shift = 0;; shift += 7) {
-      const auto byte = read<std::uint8_t>();
-      if (failed()) return 0;
-      const std::uint64_t digits = byte & 0x7fU;
-      if (shift >= 64 ? digits != 0 : (shift == 63 && digits > 1)) return fail_at(errc::number_too_large, start), 0;
-      if (shift < 64) value |= digits << shift;
-      if ((byte & 0x80U) == 0) return value;
+  [[nodiscard, gnu::always_inline]] constexpr std::uint64_t uleb128() noexcept {
+    // Most numbers have one byte.
+    if (position_ < bytes_.size()) [[likely]] {
+      const auto byte = load<std::uint8_t, O>(bytes_.data() + position_);
+      if (byte < 0x80U) [[likely]] {
+        ++position_;
+        return byte;
+      }
     }
+    return slow<std::uint64_t>(&cursor::long_uleb128);
   }
 
   /// A signed LEB128 number (DWARF 5, section 7.6); errc::number_too_large when it needs more than 64 bits.
-  [[nodiscard]] constexpr std::int64_t sleb128() noexcept {
-    const std::size_t start = position_;
-    std::uint64_t value = 0;
-    for (unsigned shift = 0;; shift += 7) {
-      const auto byte = read<std::uint8_t>();
-      if (failed()) return 0;
-      const std::uint64_t digits = byte & 0x7fU;
-      if (shift < 63) value |= digits << shift;
-      if (shift == 63) {
-        if (digits != 0 && digits != 0x7f) return fail_at(errc::number_too_large, start), 0;
-        value |= digits << 63;
-      }
-      if (shift > 63 && digits != ((value >> 63) != 0 ? 0x7fU : 0U)) return fail_at(errc::number_too_large, start), 0;
-      if ((byte & 0x80U) == 0) {
-        if (shift < 57 && (digits & 0x40U) != 0) value |= ~std::uint64_t{0} << (shift + 7);
-        return static_cast<std::int64_t>(value);
+  [[nodiscard, gnu::always_inline]] constexpr std::int64_t sleb128() noexcept {
+    if (position_ < bytes_.size()) [[likely]] {
+      const auto byte = load<std::uint8_t, O>(bytes_.data() + position_);
+      if (byte < 0x80U) [[likely]] {
+        ++position_;
+        return static_cast<std::int64_t>(byte ^ 0x40U) - 0x40;
       }
     }
+    return slow<std::int64_t>(&cursor::long_sleb128);
   }
 
   /// The next `size` bytes as a view; empty after an error.
@@ -111,21 +101,64 @@ class cursor {
 
   [[nodiscard]] constexpr bool failed() const noexcept { return error_.code != errc::ok; }
   [[nodiscard]] constexpr const trace_error& error() const noexcept { return error_; }
-  [[nodiscard]] constexpr bool at_end() const noexcept { return failed() || position_ == bytes_.size(); }
+  [[nodiscard]] constexpr bool at_end() const noexcept { return position_ == bytes_.size(); }
   [[nodiscard]] constexpr std::size_t position() const noexcept { return position_; }
   /// The position in the caller's view.
   [[nodiscard]] constexpr std::uint64_t offset() const noexcept { return base_ + position_; }
-  [[nodiscard]] constexpr byte_view rest() const noexcept { return failed() ? byte_view{} : bytes_.subspan(position_); }
+  [[nodiscard]] constexpr byte_view rest() const noexcept { return bytes_.subspan(position_); }
   [[nodiscard]] constexpr std::size_t remaining() const noexcept { return rest().size(); }
 
  private:
+  /// Calls a rare path on a copy, so that a loop can keep the cursor in registers.
+  template <class T>
+  [[nodiscard]] constexpr T slow(T (cursor::*path)() noexcept) noexcept {
+    cursor copy = *this;
+    const T value = (copy.*path)();
+    *this = copy;
+    return value;
+  }
+  [[nodiscard]] constexpr std::uint64_t long_uleb128() noexcept {
+    const std::size_t start = position_;
+    std::uint64_t value = 0;
+    for (unsigned shift = 0;; shift += 7) {
+      const auto byte = read<std::uint8_t>();
+      if (failed()) return 0;
+      const std::uint64_t digits = byte & 0x7fU;
+      if (shift >= 64 ? digits != 0 : (shift == 63 && digits > 1)) return fail_at(errc::number_too_large, start), 0;
+      if (shift < 64) value |= digits << shift;
+      if ((byte & 0x80U) == 0) return value;
+    }
+  }
+  [[nodiscard]] constexpr std::int64_t long_sleb128() noexcept {
+    const std::size_t start = position_;
+    std::uint64_t value = 0;
+    for (unsigned shift = 0;; shift += 7) {
+      const auto byte = read<std::uint8_t>();
+      if (failed()) return 0;
+      const std::uint64_t digits = byte & 0x7fU;
+      if (shift < 63) value |= digits << shift;
+      if (shift == 63) {
+        if (digits != 0 && digits != 0x7f) return fail_at(errc::number_too_large, start), 0;
+        value |= digits << 63;
+      }
+      if (shift > 63 && digits != ((value >> 63) != 0 ? 0x7fU : 0U)) return fail_at(errc::number_too_large, start), 0;
+      if ((byte & 0x80U) == 0) {
+        if (shift < 57 && (digits & 0x40U) != 0) value |= ~std::uint64_t{0} << (shift + 7);
+        return static_cast<std::int64_t>(value);
+      }
+    }
+  }
+
   [[nodiscard]] constexpr bool fits(std::uint64_t size) noexcept {
-    if (failed()) return false;
-    if (size > bytes_.size() - position_) return fail(errc::truncated), false;
+    if (size > bytes_.size() - position_) [[unlikely]]
+      return fail(errc::truncated), false;
     return true;
   }
   constexpr void fail_at(errc code, std::size_t position) noexcept {
-    if (!failed()) error_ = {code, base_ + position};
+    if (failed()) return;
+    error_ = {code, base_ + position};
+    // Nothing fits behind an error, so that reads need not look for it.
+    bytes_ = bytes_.first(position_);
   }
 
   byte_view bytes_;

@@ -36,6 +36,7 @@ set(BACKSIGHT_HEADERS
   include/backsight/cfi/lookup.hpp
   include/backsight/cfi/program.hpp
   include/backsight/cfi/rule.hpp
+  include/backsight/cfi/rule_cache.hpp
   include/backsight/cfi/section.hpp
   include/backsight/cfi/table.hpp
   include/backsight/cfi/table_builder.hpp

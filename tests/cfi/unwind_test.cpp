@@ -145,6 +145,45 @@ TEST_CASE("a lost register is back where an outer frame has saved it") {
   CHECK(f.get(3, stack) == std::optional<std::uint64_t>(0x3333));
 }
 
+TEST_CASE("a long walk knows where the outermost frame's registers are saved") {
+  // Every function calls itself: 200 frames, each saves rbx, and only the innermost one saves r12.
+  const scene s(test::frame_builder{}.fde(bytes<0x0e, 24, 0x83, 2, 0x8c, 3>).fde(bytes<0x0e, 16, 0x83, 2>));
+  words stack{{0xcccc, 0xbbbb, 0x401120}};
+  for (std::uint64_t i = 0; i < 200; ++i) {
+    stack.values.push_back(i);
+    stack.values.push_back(0x401120);
+  }
+  auto f = start(0x401010);
+  std::array<std::uint64_t, 150> pcs{};
+  const auto cache = std::make_unique<cfi::rule_cache<arch>>();
+  for (int i = 0; i < 2; ++i) {
+    auto walked = f;
+    const auto result =
+        i == 0 ? cfi::walk(walked, s.space, stack, pcs) : cfi::walk(walked, s.space, stack, pcs, *cache);
+    CHECK(result.count == 150);
+    CHECK(result.why == cfi::stop::limit);
+    CHECK(walked.get(12, stack) == std::optional<std::uint64_t>(0xcccc));
+    CHECK(walked.get(3, stack) == std::optional<std::uint64_t>(148));
+  }
+}
+
+TEST_CASE("a cache that guesses the caller wrongly gives the same frames") {
+  // One function is called from two others in turn, so that what came after it last time is wrong each time.
+  const scene s(test::frame_builder{}.fde(bytes<0x0e, 16>).fde(bytes<0x0e, 24>).fde(bytes<0x07, 16>));
+  const auto cache = std::make_unique<cfi::rule_cache<arch>>();
+  for (int i = 0; i < 4; ++i) {
+    const bool direct = i % 2 == 0;
+    const words stack = direct ? words{{0, 0x401210}} : words{{0, 0x401110, 0, 0, 0x401210}};
+    auto f = start(0x401010);
+    std::array<std::uint64_t, 8> pcs{};
+    const auto walked = cfi::walk(f, s.space, stack, pcs, *cache);
+    CHECK(walked.why == cfi::stop::outermost);
+    REQUIRE(walked.count == (direct ? 2 : 3));
+    CHECK(pcs[1] == (direct ? 0x401210U : 0x401110U));
+    CHECK(pcs[walked.count - 1] == 0x401210);
+  }
+}
+
 TEST_CASE("a rule that names a register over and over is refused") {
   // Column 16, cfa = r7 + 8, then 40 times r3 = same value.
   std::vector<std::byte> text;

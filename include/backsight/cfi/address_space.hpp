@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -98,28 +97,5 @@ class address_space {
   std::vector<module> modules_;
   std::uint64_t stamp_ = 0;
 };
-
-/// A cache of rules by pc, for one thread. Entries know the address space and its state that they are from, so one cache
-/// may serve many of them. 32 bytes an entry on x86-64; 2 to the Bits entries.
-template <class Arch, unsigned Bits = 12>
-class rule_cache {
- public:
-  struct entry {
-    std::uint64_t address = 0;
-    std::uint64_t stamp = 0;  // No address space with a module has stamp 0.
-    std::array<std::byte, rule_size<Arch>> rule{};
-  };
-  /// The place for a pc. Shifts and not a multiplication: this is on the path from one frame to the next.
-  [[nodiscard]] entry& slot(std::uint64_t pc) noexcept {
-    return entries_[(pc ^ pc >> Bits) & ((std::size_t{1} << Bits) - 1)];
-  }
-  void clear() noexcept { entries_ = {}; }
-
- private:
-  std::array<entry, std::size_t{1} << Bits> entries_{};
-};
-
-/// Stands for no cache: every step looks its rule up in the table.
-struct no_cache {};
 
 }  // namespace backsight::cfi

@@ -12,6 +12,7 @@
 
 #include <backsight/cfi/address_space.hpp>
 #include <backsight/cfi/frame.hpp>
+#include <backsight/cfi/rule_cache.hpp>
 #include <backsight/cfi/table.hpp>
 #include <backsight/cfi/unwind_rule.hpp>
 #include <backsight/core/bytes.hpp>
@@ -42,26 +43,6 @@ template <std::size_t Lines, std::size_t Distance, class Memory>
 inline void prefetch_above(Memory& memory, std::uint64_t stack_pointer) noexcept {
   if constexpr (requires { memory.prefetch(stack_pointer); }) {
     for (std::size_t i = 0; i < Lines; ++i) memory.prefetch(stack_pointer + Distance + i * 64);
-  }
-}
-
-/// The bytes of the rule for a frame, through the cache where there is one. The cache's place follows from the pc, so that
-/// it is known one instruction before the address to look up is.
-template <class Arch, class Cache>
-[[nodiscard]] inline found_rule look_up(const address_space<Arch>& space, std::uint64_t pc, std::uint64_t address,
-                                        Cache& cache) noexcept {
-  if constexpr (std::is_same_v<std::remove_const_t<Cache>, no_cache>) {
-    return space.find_rule(address);
-  } else {
-    auto& slot = cache.slot(pc);
-    if (slot.address == address && slot.stamp == space.stamp()) [[likely]]
-      return {slot.rule.data(), nullptr};
-    const found_rule found = space.find_rule(address);
-    if (found.rule == nullptr) return found;
-    slot.address = address;
-    slot.stamp = space.stamp();
-    std::memcpy(slot.rule.data(), found.rule, slot.rule.size());
-    return {slot.rule.data(), found.module};
   }
 }
 
@@ -109,6 +90,46 @@ inline void note_saved(frame<Arch>& f, const std::byte* rule, std::uint64_t cfa)
     f.where[i] = word != 0 ? place : f.where[i];
   }
 }
+
+/// Where the frames of a walk saved registers, in the order of the walk. A walk needs few of the places: of the frame
+/// pointer, and those of its last frame. So what rules say of them is kept as it is, and looked at when it is needed.
+template <class Arch>
+class saved_notes {
+ public:
+  void note(frame<Arch>& f, const std::byte* rule, std::uint64_t cfa) noexcept {
+    if (count_ == notes_.size()) [[unlikely]]
+      settle(f);
+    notes_[count_].cfa = cfa;
+    std::memcpy(notes_[count_].words.data(), rule + unwind_rule::size, rule_lanes<Arch>);
+    ++count_;
+    // The frame pointer's place always: it is the one register that common rules ask for.
+    constexpr std::uint8_t fp = frame<Arch>::columns[Arch::frame_pointer];
+    const std::int64_t word = load<std::int8_t, order::little>(rule + unwind_rule::size + fp);
+    const std::uint64_t place = cfa + static_cast<std::uint64_t>(word * word_bytes<Arch>);
+    f.where[fp] = word != 0 ? place : f.where[fp];
+  }
+  /// Brings the frame's places up to date: of each register the newest counts.
+  void settle(frame<Arch>& f) noexcept {
+    if (count_ != 0) f.how = found_by::call_frame_information;
+    for (std::size_t lane = 0; lane < Arch::saved.size(); ++lane) {
+      for (std::size_t i = count_; i-- > 0;) {
+        const std::int64_t word = load<std::int8_t, order::little>(notes_[i].words.data() + lane);
+        if (word == 0) continue;
+        f.where[lane] = notes_[i].cfa + static_cast<std::uint64_t>(word * word_bytes<Arch>);
+        break;
+      }
+    }
+    count_ = 0;
+  }
+
+ private:
+  struct one {
+    std::uint64_t cfa;
+    std::array<std::byte, rule_lanes<Arch>> words;
+  };
+  std::array<one, 64> notes_;
+  std::size_t count_ = 0;
+};
 
 /// Reads the return address and turns the frame into its caller.
 template <class Arch, class Memory>
@@ -230,16 +251,20 @@ inline walk_result walk(frame<Arch>& f, const address_space<Arch>& space, Memory
   std::uint64_t before_call = f.exact ? 0 : 1;
   std::size_t count = 0;
   stop why = stop::limit;
+  detail::saved_notes<Arch> saved;
+  detail::rule_finder<Arch, std::remove_reference_t<Cache>> find(space, cache, pc);
   detail::prefetch_above<8, 0>(memory, stack_pointer);
   while (count < pcs.size()) {
     pcs[count++] = pc;
     detail::prefetch_above<8, 512>(memory, stack_pointer);
-    const found_rule found = detail::look_up(space, pc, pc - before_call, cache);
+    const found_rule found = find(pc, pc - before_call);
     if (found.rule != nullptr && detail::is_common(found.rule)) [[likely]] {
       const rule_view r(found.rule);
       const std::uint8_t reg = r[unwind_rule::cfa_register];
       std::uint64_t base = stack_pointer;
       if (reg != Arch::stack_pointer) {
+        if (reg != Arch::frame_pointer) [[unlikely]]
+          saved.settle(f);
         const std::optional<std::uint64_t> value = f.get(reg, memory);
         if (!value) [[unlikely]] {
           why = stop::unreadable;
@@ -269,14 +294,14 @@ inline walk_result walk(frame<Arch>& f, const address_space<Arch>& space, Memory
         why = stop::no_progress;
         break;
       }
-      detail::note_saved(f, found.rule, cfa);
+      saved.note(f, found.rule, cfa);
       f.value[Arch::return_address] = return_address;
       pc = caller;
       stack_pointer = cfa;
       before_call = r[unwind_rule::signal_frame] ? 0 : 1;
-      f.how = found_by::call_frame_information;
       continue;
     }
+    saved.settle(f);
     f.pc = pc;
     f.value[Arch::stack_pointer] = stack_pointer;
     f.exact = before_call == 0;
@@ -289,6 +314,7 @@ inline walk_result walk(frame<Arch>& f, const address_space<Arch>& space, Memory
       break;
     }
   }
+  saved.settle(f);
   f.pc = pc;
   f.value[Arch::stack_pointer] = stack_pointer;
   f.exact = before_call == 0;

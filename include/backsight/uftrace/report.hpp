@@ -182,7 +182,7 @@ class function_report {
     return false;
   }
 
-  static void add(report_row& row, std::uint64_t total, std::uint64_t child, bool recursive) noexcept {
+  [[gnu::always_inline]] static void add(report_row& row, std::uint64_t total, std::uint64_t child, bool recursive) noexcept {
     ++row.calls;
     row.self += total - child;
     row.square_sum += total * total;

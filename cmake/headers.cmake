@@ -105,14 +105,18 @@ set(BACKSIGHT_HEADERS
   include/backsight/uftrace/call_stacks.hpp
   include/backsight/uftrace/call_tree.hpp
   include/backsight/uftrace/debug_file.hpp
+  include/backsight/uftrace/detail/external_records.hpp
   include/backsight/uftrace/detail/lines.hpp
+  include/backsight/uftrace/detail/perf_source.hpp
   include/backsight/uftrace/detail/short_name_parser.hpp
+  include/backsight/uftrace/detail/task_source.hpp
   include/backsight/uftrace/detail/winner_tree.hpp
   include/backsight/uftrace/enumerations.hpp
   include/backsight/uftrace/events.hpp
   include/backsight/uftrace/info.hpp
   include/backsight/uftrace/memory_map.hpp
   include/backsight/uftrace/merge.hpp
+  include/backsight/uftrace/merged_record.hpp
   include/backsight/uftrace/recording.hpp
   include/backsight/uftrace/records.hpp
   include/backsight/uftrace/report.hpp

@@ -1,300 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <optional>
-#include <string_view>
 #include <vector>
 
+#include <backsight/uftrace/detail/external_records.hpp>
+#include <backsight/uftrace/detail/perf_source.hpp>
+#include <backsight/uftrace/detail/task_source.hpp>
 #include <backsight/uftrace/detail/winner_tree.hpp>
 #include <backsight/uftrace/resolver.hpp>
 
 // All records of a recording in the order of time. Source: uftrace's utils/fstack.c (read_rstack), utils/perf.c, utils/extern.c.
 namespace backsight::uftrace {
-
-/// Where a merged record comes from, in the order in which equal times come out.
-enum class record_source : std::uint8_t { task_file, perf_file, external_file };
-
-/// A record of any source. Values and data are views of the recording's bytes.
-struct merged_record {
-  std::uint64_t time = 0;
-  std::uint64_t address = 0;       ///< of the function; event id; number of lost records
-  std::uint32_t data_index = 0;    ///< of the task in recording::data
-  std::uint16_t depth = 0;
-  record_type type = record_type::entry;
-  record_source source = record_source::task_file;
-  bool more = false;               ///< it has values or data
-  byte_view payload;               ///< values with their padding; data of an event without padding
-  std::uint64_t offset = 0;        ///< in its file
-
-  [[nodiscard]] bool is_event() const noexcept { return type == record_type::event; }
-  [[nodiscard]] bool is_sched_in() const noexcept { return is_event() && address == sched_in; }
-  [[nodiscard]] bool is_sched_out() const noexcept {
-    return is_event() && (address == sched_out || address == sched_out_preempted);
-  }
-};
-
-struct merge_options {
-  std::uint64_t shorter_than = 0;  ///< leave out functions and waits that took less, in nanoseconds
-  bool scheduler = true;           ///< include the perf files
-  bool external = false;           ///< include extern.dat
-  bool salvage = false;            ///< go on behind damage; otherwise a task ends there, as in uftrace
-};
-
-/// Damage in a task file.
-struct task_fault {
-  std::uint32_t data_index = 0;
-  backsight::fault fault;
-};
-
-namespace detail {
-
-/// The records of one task file with a look-ahead of one, and the time filter.
-class task_source {
- public:
-  task_source(resolver& names, std::uint32_t index, const merge_options& options)
-      : options_(&options), index_(index), little_(names.source().info.byte_order == order::little) {
-    const byte_view bytes = names.source().data[index].bytes;
-    if (little_) little_range_ = task_records<order::little>(bytes, names.sizes_for(index));
-    else big_range_ = task_records<order::big>(bytes, names.sizes_for(index));
-    if (little_) little_at_ = little_range_.begin();
-    else big_at_ = big_range_.begin();
-    has_ = advance();
-  }
-
-  [[nodiscard]] bool has() const noexcept { return has_; }
-  [[nodiscard]] merged_record& current() noexcept { return current_; }
-  void next() { has_ = advance(); }
-
-  /// Gives the plain records from the current one on to `f` until it gives false, their time passes `bound` (or reaches it,
-  /// when not `inclusive`) or another kind of record comes. Gives the number of those that `f` took.
-  template <order O, class F>
-  [[gnu::always_inline]] std::size_t run(std::uint64_t bound, bool inclusive, F&& f) {
-    if constexpr (O == order::little) return run_in<O>(little_range_, little_at_, bound, inclusive, f);
-    else return run_in<O>(big_range_, big_at_, bound, inclusive, f);
-  }
-
-  /// The faults met so far.
-  [[nodiscard]] const std::vector<fault>& faults() const noexcept { return faults_; }
-  /// What uftrace takes for the time of the last record after damage, where it differs.
-  [[nodiscard]] std::optional<std::uint64_t> damaged_time() const noexcept { return damaged_time_; }
-
- private:
-  bool advance() {
-    if (options_->shorter_than == 0) return decode();
-    while (held_.empty() || !released_) {
-      if (!decode()) {
-        released_ = true;
-        break;
-      }
-      hold();
-    }
-    if (held_.empty()) return false;
-    current_ = held_.front();
-    held_.pop_front();
-    if (held_.empty()) released_ = false;
-    return true;
-  }
-
-  /// Entries wait until it is known how long they took.
-  void hold() {
-    if (current_.type == record_type::exit) {
-      const auto entry = std::find_if(held_.rbegin(), held_.rend(),
-                                      [](const merged_record& r) { return r.type == record_type::entry; });
-      if (entry != held_.rend() && current_.time - entry->time < options_->shorter_than) {
-        held_.erase(entry.base() - 1, held_.end());
-        return;
-      }
-      released_ = true;
-    } else if (current_.type == record_type::lost ||
-               (current_.type == record_type::event && current_.address >= first_user_event)) {
-      released_ = true;
-    }
-    held_.push_back(current_);
-  }
-
-  bool decode() {
-    return little_ ? decode_from<order::little>(little_range_, little_at_) : decode_from<order::big>(big_range_, big_at_);
-  }
-
-  template <order O, class F>
-  [[gnu::always_inline]] std::size_t run_in(task_records<O>& range, typename task_records<O>::iterator& at, std::uint64_t bound, bool inclusive, F& f) {
-    using common = backsight::detail::common_of<task_format<O>>;
-    const std::byte* const first = range.bytes().data() + current_.offset;
-    const std::byte* const end = range.bytes().data() + range.bytes().size();
-    const std::uint64_t past = inclusive ? bound : bound - 1;
-    if (!has_ || (!inclusive && bound == 0)) return 0;
-    const std::byte* here = first;
-    for (; static_cast<std::size_t>(end - here) >= common::size && common::difference(here) == 0; here += common::size) {
-      const record<function_record<O>, O> item(here);
-      if (item[record_head::time] > past || !f(item)) break;
-    }
-    if (here == first) return 0;
-    take<O>({here - common::size, common::size}, current_.offset + static_cast<std::uint64_t>(here - first) - common::size);
-    at = range.at(static_cast<std::size_t>(here - range.bytes().data()), at.context());
-    has_ = advance();
-    return static_cast<std::size_t>(here - first) / common::size;
-  }
-
-  template <order O>
-  [[gnu::always_inline]] bool decode_from(task_records<O>& range, typename task_records<O>::iterator& at) {
-    if (at == std::default_sentinel) [[unlikely]] {
-      if (!end<O>(range, at)) return false;
-      if (at == std::default_sentinel) return true;
-    }
-    const auto item = *at;
-    take<O>(item.bytes(), item.offset());
-    if (item.kind() != 0) [[unlikely]] {
-      if (item.template is<function_with_values<O>>()) current_.payload = item.template as<function_with_values<O>>().payload();
-      else if (item.template is<event_with_data<O>>()) current_.payload = event_data<O>(item.template as<event_with_data<O>>());
-    }
-    ++at;
-    return true;
-  }
-
-  template <order O>
-  [[gnu::always_inline]] void take(byte_view bytes, std::uint64_t offset) {
-    const record<function_record<O>, O> head(bytes.data());
-    current_.time = head[record_head::time];
-    current_.address = head[record_head::address];
-    current_.depth = head[record_head::depth];
-    current_.type = head[record_head::type];
-    current_.more = head[record_head::more];
-    current_.data_index = index_;
-    current_.offset = offset;
-    current_.payload = {};
-  }
-
-  /// At the end or at damage: true when there is one more record, either at `at` behind the damage or, with `at` at the end,
-  /// as current().
-  template <order O>
-  [[gnu::noinline]] bool end(task_records<O>& range, typename task_records<O>::iterator& at) {
-    const trace_error error = at.error();
-    if (!error || ended_) return false;
-    const byte_view bytes = range.bytes();
-    const auto position = static_cast<std::size_t>(error.offset);
-    // Reading overwrites the time of the last record even when the new one turns out to be broken.
-    if (current_.type == record_type::exit || current_.type == record_type::lost) {
-      std::array<std::byte, 8> raw{};
-      store<O>(raw.data(), current_.time);
-      for (std::size_t i = 0; i < raw.size() && position + i < bytes.size(); ++i) raw[i] = bytes[position + i];
-      damaged_time_ = load<std::uint64_t, O>(raw.data());
-    }
-    const bool whole_head = bytes.size() - position >= 16;
-    const bool cut_values = error.code == errc::truncated && whole_head && bytes.size() - position > 16 &&
-                            (load<std::uint64_t, O>(bytes.data() + position + 8) & 0x3e) == 0x2c;
-    std::size_t next = bytes.size();
-    auto context = at.context();
-    if (options_->salvage && !cut_values) next = task_format<O>::resync(bytes, position + 1, context);
-    faults_.push_back({error.code, error.offset, next - position});
-    if (cut_values) {
-      // The function is known, its values are not whole: what is there is given.
-      ended_ = true;
-      take<O>(bytes.subspan(position), error.offset);
-      current_.payload = bytes.subspan(position + 16);
-      return true;
-    }
-    if (next >= bytes.size()) {
-      ended_ = true;
-      return false;
-    }
-    at = range.at(next, context);
-    return at != std::default_sentinel;
-  }
-
-  const merge_options* options_;
-  std::uint32_t index_;
-  bool little_;
-  bool has_ = false;
-  bool ended_ = false;
-  bool released_ = false;
-  merged_record current_;
-  task_records<order::little> little_range_;
-  task_records<order::big> big_range_;
-  task_records<order::little>::iterator little_at_;
-  task_records<order::big>::iterator big_at_;
-  std::deque<merged_record> held_;
-  std::vector<fault> faults_;
-  std::optional<std::uint64_t> damaged_time_;
-};
-
-/// The records of one perf file that uftrace uses.
-class perf_source {
- public:
-  perf_source(const recording& from, byte_view bytes) : from_(&from), little_(from.info.byte_order == order::little) {
-    if (little_) little_at_ = perf_records<order::little>(bytes).begin();
-    else big_at_ = perf_records<order::big>(bytes).begin();
-  }
-  /// Goes to the next record of a known task.
-  [[nodiscard]] bool next() { return little_ ? next_from<order::little>(little_at_) : next_from<order::big>(big_at_); }
-  [[nodiscard]] const merged_record& current() const noexcept { return current_; }
-  [[nodiscard]] std::uint32_t tid() const noexcept { return tid_; }
-  [[nodiscard]] trace_error error() const noexcept { return little_ ? little_at_.error() : big_at_.error(); }
-
- private:
-  template <order O>
-  bool next_from(typename perf_records<O>::iterator& at) {
-    for (; at != std::default_sentinel; ++at) {
-      const auto item = *at;
-      if (!take<O>(item)) continue;
-      const auto found = from_->data_index.find(tid_);
-      if (found == from_->data_index.end() || !from_->data[found->second].present) continue;
-      current_.data_index = found->second;
-      current_.offset = item.offset();
-      ++at;
-      return true;
-    }
-    return false;
-  }
-
-  template <order O>
-  bool take(const any_record<perf_format<O>>& item) {
-    current_ = {};
-    current_.type = record_type::event;
-    current_.source = record_source::perf_file;
-    if (item.template is<perf_switch>()) {
-      const auto r = item.template as<perf_switch>();
-      const std::uint16_t misc = r[perf_head::misc];
-      current_.time = r[perf_switch::time];
-      current_.address = (misc & perf_misc_out) == 0 ? sched_in : (misc & perf_misc_preempted) != 0 ? sched_out_preempted : sched_out;
-      tid_ = r[perf_switch::tid];
-      return true;
-    }
-    if (item.template is<perf_task>()) {
-      const auto r = item.template as<perf_task>();
-      current_.time = r[perf_task::time];
-      current_.address = r[perf_head::type] == 7 ? task_new : task_exit;
-      tid_ = r[perf_task::tid];
-      return true;
-    }
-    if (!item.template is<perf_comm>()) return false;
-    const auto r = item.template as<perf_comm>();
-    const byte_view rest = r.payload();
-    if (rest.size() < 16) return false;
-    const byte_view name = rest.first(rest.size() - 16);
-    current_.time = load<std::uint64_t, O>(rest.data() + rest.size() - 8);
-    current_.address = task_name;
-    current_.more = true;
-    std::size_t length = 0;
-    while (length < name.size() && name[length] != std::byte{0}) ++length;
-    current_.payload = name.first(length);
-    tid_ = r[perf_comm::tid];
-    return true;
-  }
-
-  const recording* from_;
-  bool little_;
-  merged_record current_;
-  std::uint32_t tid_ = 0;
-  perf_records<order::little>::iterator little_at_;
-  perf_records<order::big>::iterator big_at_;
-};
-
-}  // namespace detail
 
 /// The records of all tasks, of the scheduler and of extern.dat in the order of time, ties as uftrace breaks them. Reads
 /// each file once, front to back; costs log2(tasks) comparisons for a record and no allocation (but with a time filter).
@@ -302,8 +22,12 @@ class perf_source {
 class merge {
  public:
   merge(resolver& names, merge_options options)
-      : names_(&names), from_(&names.source()), options_(options), estimating_(from_->info.has(feature::estimate_return)),
-        estimates_(from_->data.size()), tasks_tree_(from_->data.size()) {
+      : names_(&names),
+        from_(&names.source()),
+        options_(options),
+        estimating_(from_->info.has(feature::estimate_return)),
+        estimates_(from_->data.size()),
+        tasks_tree_(from_->data.size()) {
     for (std::uint32_t i = 0; i < from_->data.size(); ++i) {
       tasks_.emplace_back(names, i, options_);
       if (tasks_[i].has()) tasks_tree_.set(i, tasks_[i].current().time);
@@ -312,7 +36,7 @@ class merge {
       for (const perf_data& file : from_->perf) perf_.emplace_back(*from_, file.bytes);
       if (options_.shorter_than != 0) hold_scheduler();
     }
-    if (options_.external) read_external();
+    if (options_.external) external_ = detail::read_external(from_->external);
     others_tree_ = detail::winner_tree(perf_.size() + held_.size() + 1);
     for (std::size_t i = 0; i < perf_.size(); ++i) {
       if (perf_[i].next()) others_tree_.set(i, perf_[i].current().time);
@@ -329,7 +53,8 @@ class merge {
   /// The next record, or null at the end; valid until next().
   [[nodiscard]] const merged_record* peek() {
     if (estimating_ && !tasks_tree_.empty()) adjust_estimate();
-    const bool task_first = !tasks_tree_.empty() && (!others_ || others_tree_.empty() || tasks_tree_.time() <= others_tree_.time());
+    const bool task_first =
+        !tasks_tree_.empty() && (!others_ || others_tree_.empty() || tasks_tree_.time() <= others_tree_.time());
     if (task_first) return &tasks_[tasks_tree_.winner()].current();
     if (!others_ || others_tree_.empty()) return nullptr;
     return &other();
@@ -371,7 +96,8 @@ class merge {
       inclusive = true;
     }
     const auto index = static_cast<std::uint32_t>(i);
-    const std::size_t taken = tasks_[i].template run<O>(bound, inclusive, [&](const auto& item) __attribute__((always_inline)) { return f(index, item); });
+    const std::size_t taken = tasks_[i].template run<O>(
+        bound, inclusive, [&](const auto& item) __attribute__((always_inline)) { return f(index, item); });
     if (taken == 0) return 0;
     if (tasks_[i].has()) tasks_tree_.set(i, tasks_[i].current().time);
     else tasks_tree_.end(i);
@@ -474,7 +200,8 @@ class merge {
       const std::size_t i = tree.winner();
       const merged_record r = perf_[i].current();
       auto& list = held_[r.data_index];
-      if (r.is_sched_in() && !list.empty() && list.back().is_sched_out() && r.time - list.back().time < options_.shorter_than) {
+      if (r.is_sched_in() && !list.empty() && list.back().is_sched_out() &&
+          r.time - list.back().time < options_.shorter_than) {
         list.pop_back();
       } else {
         list.push_back(r);
@@ -483,28 +210,6 @@ class merge {
       else tree.end(i);
     }
     perf_.clear();
-  }
-
-  void read_external() {
-    detail::lines text(detail::as_text(from_->external));
-    while (text.next()) {
-      std::string_view rest = text.line();
-      if (rest.empty() || rest.front() == '#') continue;
-      const auto time = detail::take_time(rest);
-      if (!time) continue;
-      while (!rest.empty() && (rest.front() == ' ' || rest.front() == '\t')) rest.remove_prefix(1);
-      if (rest.empty()) continue;
-      rest = rest.substr(0, 1023);
-      merged_record r;
-      r.time = *time;
-      r.address = external_data;
-      r.type = record_type::event;
-      r.source = record_source::external_file;
-      r.more = true;
-      r.payload = {reinterpret_cast<const std::byte*>(rest.data()), rest.size()};
-      r.offset = text.offset();
-      external_.push_back(r);
-    }
   }
 
   resolver* names_;

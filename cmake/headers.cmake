@@ -106,6 +106,7 @@ set(BACKSIGHT_HEADERS
   include/backsight/uftrace/call_tree.hpp
   include/backsight/uftrace/debug_file.hpp
   include/backsight/uftrace/detail/external_records.hpp
+  include/backsight/uftrace/detail/kernel_source.hpp
   include/backsight/uftrace/detail/lines.hpp
   include/backsight/uftrace/detail/perf_source.hpp
   include/backsight/uftrace/detail/short_name_parser.hpp
@@ -114,6 +115,10 @@ set(BACKSIGHT_HEADERS
   include/backsight/uftrace/enumerations.hpp
   include/backsight/uftrace/events.hpp
   include/backsight/uftrace/info.hpp
+  include/backsight/uftrace/kernel_event_text.hpp
+  include/backsight/uftrace/kernel_header.hpp
+  include/backsight/uftrace/kernel_pages.hpp
+  include/backsight/uftrace/kernel_schema.hpp
   include/backsight/uftrace/memory_map.hpp
   include/backsight/uftrace/merge.hpp
   include/backsight/uftrace/merged_record.hpp

@@ -8,6 +8,7 @@
 
 #include <backsight/io/uftrace_directory.hpp>
 #include <backsight/uftrace/call_tree.hpp>
+#include <backsight/uftrace/kernel_event_text.hpp>
 #include <backsight/uftrace/value_text.hpp>
 
 #include "program.hpp"

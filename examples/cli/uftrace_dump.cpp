@@ -54,6 +54,7 @@ class raw_dump {
         if (from_.as.empty()) code = bad_input;
       }
     }
+    if (const int kernel_code = kernel(); kernel_code != success) code = kernel_code;
     perf();
     return code;
   }
@@ -134,6 +135,69 @@ class raw_dump {
       out_.line();
       values_.raw_lines(text, r);
     }
+  }
+
+  /// The events of each file of kernel data. Functions are printed with the 48 bits of address that uftrace keeps.
+  int kernel() {
+    if (recording_.kernel.files.empty()) return success;
+    out_.line();
+    int code = success;
+    for (std::size_t i = 0; i < recording_.kernel.files.size(); ++i) {
+      const uftrace::directory_file& file = recording_.kernel.files[i];
+      if (file.bytes.empty()) continue;
+      add_format(out_.text(), "reading kernel-cpu%zu.dat", i);
+      out_.line();
+      uftrace::detail::kernel_events events(recording_, file.bytes, from_.as.empty());
+      bool first = true;
+      while (events.next()) {
+        kernel_event(events, first);
+        first = first && events.current().is_event();
+      }
+      for (const fault& f : events.faults()) {
+        out_.flush();
+        report_fault(from_.path() + "/" + file.name, f);
+        if (from_.as.empty()) code = bad_input;
+      }
+    }
+    return code;
+  }
+
+  void begin_kernel(std::uint64_t time, std::uint32_t tid, const char* kind) {
+    std::string& text = out_.text();
+    add_time(text, time, 1);
+    add_format(text, "  %7u: [%s]", tid, kind);
+  }
+
+  void kernel_event(uftrace::detail::kernel_events& events, bool first_function) {
+    const merged_record& r = events.current();
+    std::string& text = out_.text();
+    if (const std::int64_t lost = events.lost(); lost != 0) {
+      begin_kernel(r.time, events.tid(), "lost ");
+      add_format(text, ": %lld events", static_cast<long long>(lost));
+      out_.line();
+      events.clear_lost();
+    }
+    if (r.is_event()) {
+      begin_kernel(r.time, events.tid(), "event");
+      text += ' ';
+      uftrace::add_kernel_event_name(text, recording_.kernel.header, r.address);
+      add_format(text, "(%llu) ", static_cast<unsigned long long>(r.address));
+      uftrace::add_kernel_event_text(text, recording_.kernel.header, r.address, r.payload);
+      return out_.line();
+    }
+    // Only where a file begins with one, and by uftrace only for 64-bit kernels: other deltas of their own are not shown.
+    if (first_function && events.page().begins_extended && recording_.kernel.header.long_size == 8) {
+      const std::uint64_t delta = r.time - events.page().time;
+      begin_kernel(r.time - delta, events.tid(), "time ");
+      add_format(text, " extend (+%llu nsec)", static_cast<unsigned long long>(delta));
+      out_.line();
+    }
+    begin_kernel(r.time, events.tid(), r.type == record_type::entry ? "entry" : "exit ");
+    text += ' ';
+    const std::uint32_t session = recording_.sessions.empty() ? uftrace::resolver::no_session : 0;
+    text += names_.name(names_.find_in_session(session, r.time, r.address).name);
+    add_format(text, "(%llx) depth: %u", static_cast<unsigned long long>(r.address & 0xffffffffffff), r.depth);
+    out_.line();
   }
 
   void perf() {

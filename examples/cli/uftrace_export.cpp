@@ -194,6 +194,8 @@ class chrome_export {
       for (; t.height > 0; --t.height) {
         const std::uint64_t address = stacks_.address(t, t.height - 1);
         if (address == 0 || stacks_.slot(t, t.height - 1) == nullptr) continue;
+        // Outside of the program's functions the kernel is not shown.
+        if (t.user_height == 0 && names_.is_kernel(0, address)) continue;
         separate();
         begin(i, end, 'E', names_.name(names_.find(i, end, address).name));
         out_.text() += '}';

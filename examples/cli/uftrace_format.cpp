@@ -60,6 +60,7 @@ void report_faults(const arguments& from, const uftrace::merge& records) {
   for (const auto& [index, fault] : records.faults()) {
     report_fault(from.path() + "/" + records.source().data[index].file, fault);
   }
+  for (const auto& [file, fault] : records.other_faults()) report_fault(from.path() + "/" + file, fault);
 }
 
 namespace {

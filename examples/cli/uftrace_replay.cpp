@@ -49,6 +49,7 @@ class replay {
     header();
     merged_record r;
     while (take(r)) {
+      if (stacks_.of(r).outside) continue;
       switch (r.type) {
         case record_type::entry: entry(r); break;
         case record_type::exit: exit(r); break;
@@ -101,13 +102,21 @@ class replay {
     }
   }
 
+  /// The function of an entry or exit. Addresses of the kernel that no symbol covers show the 48 bits that uftrace keeps.
+  const uftrace::function& function_of(const merged_record& r) {
+    const uftrace::function& f = names_.find(r.data_index, r.time, r.address);
+    if (f.known || r.source != uftrace::record_source::kernel_file) return f;
+    return names_.find(r.data_index, r.time, r.address & 0xffffffffffff);
+  }
+
   /// Reads and consumes the next record.
   bool take(merged_record& r) {
     if (!records_.next(r)) return false;
     if (records_.estimating() && r.source == uftrace::record_source::perf_file && (r.is_sched_in() || r.is_sched_out())) {
       uftrace::function_report::estimate_exit(records_, stacks_, r);
     }
-    if (!(r.is_event() && stacks_.of(r).height == 0) && r.type != record_type::lost && (first_ == 0 || r.time < first_)) {
+    const bool program = !r.is_event() && r.source != uftrace::record_source::kernel_file;
+    if ((program || stacks_.of(r).height != 0) && r.type != record_type::lost && (first_ == 0 || r.time < first_)) {
       first_ = r.time;
     }
     stacks_.consume(r);
@@ -167,7 +176,7 @@ class replay {
           if (colored_) text += "\033[0m";
           break;
         case column::address:
-          if (p.has_address) add_padded_hex(text, p.address, 12);
+          if (p.has_address) add_padded_hex(text, p.address & 0xffffffffffff, 12);
           else text.append(12, ' ');
           break;
         case column::time: add_time(text, p.time, 8); break;
@@ -217,8 +226,13 @@ class replay {
       if (next == nullptr || next->type == record_type::lost) return false;
       task_stack& t = stacks_.of(*next);
       // Nothing of the same file is passed over that lies as deep as this record or less deep, by the stored depth.
-      const bool same_file = next->source == uftrace::record_source::task_file && next->data_index == r.data_index;
+      const bool same_file = next->source == r.source && next->data_index == r.data_index;
       if (same_file && !wait && next->depth <= r.depth) return next->type == record_type::exit && next->depth == r.depth;
+      if (next->source == uftrace::record_source::kernel_file && t.user_height == 0) {
+        merged_record hidden;
+        (void)take(hidden);
+        continue;
+      }
       if (next->is_event()) {
         if (uftrace::call_stacks::show_event(t)) return wait && next->is_sched_in() && next->data_index == r.data_index;
         merged_record hidden;
@@ -274,7 +288,7 @@ class replay {
 
   void entry(const merged_record& r) {
     task_stack& t = stacks_.of(r);
-    const uftrace::function& f = names_.find(r.data_index, r.time, r.address);
+    const uftrace::function& f = function_of(r);
     stacks_.note(t, f.special);
     prefix p = columns_of(r);
     p.address = r.address;
@@ -344,7 +358,7 @@ class replay {
       t.depth_known = true;
     }
     if (t.shown_depth > 0) --t.shown_depth;
-    const uftrace::function& f = names_.find(r.data_index, r.time, r.address);
+    const uftrace::function& f = function_of(r);
     if (!selected(r, &f)) return;
     if (const uftrace::frame* const slot = stacks_.slot(t, t.height)) p.duration = slot->total;
     p.address = stacks_.address(t, t.height);
@@ -392,6 +406,13 @@ class replay {
     if (!show) return;
     begin_line(p, r, depth);
     text += "/* ";
+    if (r.source == uftrace::record_source::kernel_file) {
+      uftrace::add_kernel_event_name(text, recording_.kernel.header, r.address);
+      text += " (";
+      uftrace::add_kernel_event_text(text, recording_.kernel.header, r.address, r.payload);
+      text += ") */";
+      return out_.line();
+    }
     values_.event_name(text, r.address);
     if (r.address == uftrace::external_data) {
       text += ": ";
@@ -431,6 +452,12 @@ class replay {
     const auto skipped = [&](const task_stack& t) {
       if (t.height <= 0) return true;
       const std::uint64_t bottom = stacks_.address(t, 0);
+      // The system call that ends a task never returns.
+      if (!recording_.kernel.files.empty() && t.user_height == 0) {
+        const std::uint32_t session = recording_.sessions.empty() ? uftrace::resolver::no_session : 0;
+        const std::string& name = names_.name(names_.find_in_session(session, t.last_time, bottom).name);
+        if (name.find("sys_exit") != std::string::npos || name == "do_syscall_64") return true;
+      }
       return t.height == 1 && (bottom == uftrace::sched_out || bottom == uftrace::sched_out_preempted);
     };
     for (const task_stack& t : stacks_.all()) {

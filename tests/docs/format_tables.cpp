@@ -10,6 +10,7 @@
 #include <backsight/core/print.hpp>
 #include <backsight/memtrace/memtrace.hpp>
 #include <backsight/memtrace/window_index.hpp>
+#include <backsight/uftrace/kernel_schema.hpp>
 #include <backsight/uftrace/records.hpp>
 #include <backsight/xray/basic.hpp>
 #include <backsight/xray/fdr.hpp>
@@ -98,6 +99,7 @@ int main(int count, char** words) {
     print_record<uftrace::file_header>();
     print_records(uftrace::task_format<order::little>::records{});
     print_records(uftrace::perf_format<order::little>::records{});
+    print_records(uftrace::ring_format<order::little>::records{});
     return 0;
   }
   std::fprintf(stderr, "format_tables: no format is called %s\n", words[1]);

@@ -36,6 +36,8 @@ struct task_stack {
   bool started = false;
   bool lost = false;             ///< records were lost just now
   bool last_was_perf = false;
+  bool in_kernel = false;        ///< the last entry or exit was one of the kernel
+  bool outside = false;          ///< the last record was the kernel's, outside of any function of the program
   std::uint64_t last_time = 0;      ///< of its last record in the task file
   std::uint64_t consumed_time = 0;  ///< of its last record of any source
 };
@@ -74,26 +76,37 @@ class call_stacks {
     t.consumed_time = r.time;
     if (r.source == record_source::task_file) [[likely]] {
       t.last_time = r.time;
-      t.last_was_perf = false;
-    } else if (r.source == record_source::perf_file) {
-      t.last_was_perf = true;
-      last_perf_time_ = r.time;
+      t.last_was_perf = t.outside = false;
+    } else {
+      consume_other(t, r);
+      if (r.source == record_source::kernel_file) return;
     }
     switch (r.type) {
-      case record_type::entry: prepare(t, r, true); push(t, r); ++t.user_height; break;
+      case record_type::entry:
+        prepare(t, r, true);
+        if (t.in_kernel) [[unlikely]] leave_kernel(t);
+        push(t, r);
+        ++t.user_height;
+        break;
       case record_type::exit:
         prepare(t, r, false);
+        if (t.in_kernel) [[unlikely]] leave_kernel(t);
         pop(t, r);
         if (t.user_height > 0) --t.user_height;
         break;
-      case record_type::lost: lose(t); break;
+      case record_type::lost:
+        lose(t);
+        t.in_kernel = false;
+        break;
       case record_type::event:
         if (r.is_sched_out()) {
           prepare(t, r, true);
           push(t, r);
+          t.in_kernel = false;
         } else if (r.is_sched_in()) {
           prepare(t, r, false);
           pop(t, r);
+          t.in_kernel = false;
         }
         break;
     }
@@ -101,6 +114,7 @@ class call_stacks {
 
   /// Whether an entry that was just consumed is shown. Moves the depth filter.
   [[nodiscard]] bool show_entry(task_stack& t) noexcept {
+    if (t.outside) return false;
     frame* const f = slot(t, t.height - 1);
     if (f == nullptr) return false;
     f->credit = t.credit;
@@ -113,6 +127,7 @@ class call_stacks {
   }
   /// Whether an exit that was just consumed is shown. Moves the depth filter.
   [[nodiscard]] bool show_exit(task_stack& t) noexcept {
+    if (t.outside) return false;
     frame* const f = slot(t, t.height);
     if (f == nullptr) return false;
     t.credit = f->credit;
@@ -162,6 +177,36 @@ class call_stacks {
   }
 
  private:
+  [[gnu::noinline]] void consume_other(task_stack& t, const merged_record& r) {
+    t.outside = false;
+    if (r.source == record_source::perf_file) {
+      t.last_was_perf = true;
+      last_perf_time_ = r.time;
+    }
+    if (r.source != record_source::kernel_file) return;
+    t.last_was_perf = false;
+    t.last_time = r.time;
+    if (r.type == record_type::lost) {
+      lose(t);
+    } else if (r.is_event()) {
+      return;
+    } else if (r.type == record_type::entry) {
+      prepare(t, r, true);
+      push(t, r);
+    } else {
+      prepare(t, r, false);
+      pop(t, r);
+    }
+    t.in_kernel = r.type != record_type::lost;
+    t.outside = t.in_kernel && t.user_height == 0;
+  }
+  /// The program goes on: what the kernel left open, its records being damaged, is forgotten.
+  [[gnu::noinline]] void leave_kernel(task_stack& t) const noexcept {
+    t.in_kernel = false;
+    t.height = t.user_height;
+    t.credit = static_cast<std::int32_t>(depth_ - t.height);
+  }
+
   void grow(task_stack& t, std::size_t size) {
     t.frames.resize(size);
     t.addresses.resize(size);
@@ -177,21 +222,25 @@ class call_stacks {
   }
   [[gnu::noinline]] void prepare_rare(task_stack& t, const merged_record& r, bool entry) {
     const std::int64_t depth = r.is_event() ? 0 : r.depth;
-    const std::int64_t height = entry ? depth : depth + 1;
+    std::int64_t height = entry ? depth : depth + 1;
+    // The kernel counts its own levels.
+    const bool kernel = r.source == record_source::kernel_file;
+    if (kernel) height += t.user_height;
     if (!t.started) {
       t.started = true;
-      t.height = height;
       t.credit = depth_;
-      grow_for(t, height);
-      for (std::int64_t i = 0; i < height; ++i) {
-        if (frame* const f = slot(t, i)) *f = {r.time, 0, f->name, true, false, depth_};
-      }
       const std::uint32_t number = from_->data[r.data_index].task;
       if (number != task_data::no_task && from_->tasks[number].parent != 0) {
         const auto parent = from_->data_index.find(from_->tasks[number].parent);
         if (parent != from_->data_index.end() && tasks_[parent->second].fork_depth > 0) {
           t.shown_depth = tasks_[parent->second].fork_depth;
+          if (kernel) height += t.shown_depth;
         }
+      }
+      t.height = height;
+      grow_for(t, height);
+      for (std::int64_t i = 0; i < height; ++i) {
+        if (frame* const f = slot(t, i)) *f = {r.time, 0, f->name, true, false, depth_};
       }
     }
     if (t.lost) {

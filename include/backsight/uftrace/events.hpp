@@ -53,6 +53,8 @@ class depth_repair {
   }
   /// The next record may be at any depth: behind lost records or an exec.
   constexpr void forget() noexcept { started_ = false; }
+  /// How many functions are open behind the last record.
+  [[nodiscard]] constexpr std::uint64_t height() const noexcept { return height_; }
 
  private:
   static constexpr std::uint64_t distance(std::uint64_t a, std::uint64_t b) noexcept { return a > b ? a - b : b - a; }
@@ -68,9 +70,12 @@ std::vector<task_fault> for_each_call(resolver& names, F&& f) {
   std::vector<depth_repair> repair(names.source().data.size());
   merged_record r;
   while (records.next(r)) {
-    if (r.type == record_type::lost) repair[r.data_index].forget();
+    if (r.type == record_type::lost && r.source == record_source::task_file) repair[r.data_index].forget();
     if (r.type != record_type::entry && r.type != record_type::exit) continue;
-    const auto [depth, address] = repair[r.data_index](r.type, r.depth, r.address);
+    // The kernel counts its own levels, on top of those of the program, and its addresses are whole.
+    const auto [depth, address] = r.source == record_source::kernel_file
+                                      ? depth_repair::result{repair[r.data_index].height() + r.depth, r.address}
+                                      : repair[r.data_index](r.type, r.depth, r.address);
     const function& found = names.find(r.data_index, r.time, address);
     if (found.special == special_function::exec) repair[r.data_index].forget();
     const bool ambiguous = !names.is_lasting(r.data_index, r.time) && names.candidates(r.data_index, r.time, address) > 1;

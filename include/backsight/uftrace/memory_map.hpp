@@ -28,6 +28,19 @@ struct memory_map {
   std::vector<fault> faults;       ///< bad_text for lines that are not mappings
 };
 
+/// Where the kernel's part of the address space begins, by where the stack of a process lies: as uftrace guesses it
+/// (utils/symbol.c, guess_kernel_base).
+[[nodiscard]] constexpr std::uint64_t kernel_base_above(std::uint64_t stack) noexcept {
+  // 32-bit kernels leave 1, 2, 2.75 or 3 GB to processes; 64-bit ones 512 GB, 4 TB or 128 TB.
+  for (const std::uint64_t limit : {0x40000000ULL, 0x80000000ULL, 0xb0000000ULL, 0xc0000000ULL}) {
+    if (stack < limit) return limit;
+  }
+  for (const std::uint64_t limit : {0x8000000000ULL, 0x40000000000ULL, 0x800000000000ULL}) {
+    if (stack < limit) return 0 - limit;
+  }
+  return 0xffff000000000000;
+}
+
 /// Reads a map file. Special mappings are left out, and the tracer's own library. Allocates.
 [[nodiscard]] inline memory_map read_memory_map(byte_view bytes) {
   memory_map map;
@@ -60,9 +73,7 @@ struct memory_map {
     }
     item.path = rest;
     if (item.path == "[stack]") {
-      // The kernel's half of the address space begins above the user's: 2 GB, 128 TB, ... as the stack's place tells.
-      map.kernel_base = item.start < 0x800000000000ULL ? 0xffff800000000000ULL : 0xff00000000000000ULL;
-      if (item.start < 0x100000000ULL) map.kernel_base = item.start < 0xc0000000ULL ? 0xc0000000ULL : 0xffff800000000000ULL;
+      map.kernel_base = kernel_base_above(item.start);
       continue;
     }
     if (item.path.front() == '[') continue;

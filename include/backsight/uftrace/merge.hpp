@@ -5,9 +5,11 @@
 #include <cstdint>
 #include <deque>
 #include <optional>
+#include <unordered_set>
 #include <vector>
 
 #include <backsight/uftrace/detail/external_records.hpp>
+#include <backsight/uftrace/detail/kernel_source.hpp>
 #include <backsight/uftrace/detail/perf_source.hpp>
 #include <backsight/uftrace/detail/task_source.hpp>
 #include <backsight/uftrace/detail/winner_tree.hpp>
@@ -16,7 +18,7 @@
 // All records of a recording in the order of time. Source: uftrace's utils/fstack.c (read_rstack), utils/perf.c, utils/extern.c.
 namespace backsight::uftrace {
 
-/// The records of all tasks, of the scheduler and of extern.dat in the order of time, ties as uftrace breaks them. Reads
+/// The records of all tasks, of the kernel, of the scheduler and of extern.dat in the order of time, ties as uftrace breaks them. Reads
 /// each file once, front to back; costs log2(tasks) comparisons for a record and no allocation (but with a time filter).
 /// The resolver must outlive it.
 class merge {
@@ -32,19 +34,17 @@ class merge {
       tasks_.emplace_back(names, i, options_);
       if (tasks_[i].has()) tasks_tree_.set(i, tasks_[i].current().time);
     }
+    if (options_.kernel) {
+      for (const directory_file& file : from_->kernel.files) kernel_.emplace_back(*from_, file.bytes, options_, entered_);
+    }
     if (options_.scheduler) {
       for (const perf_data& file : from_->perf) perf_.emplace_back(*from_, file.bytes);
       if (options_.shorter_than != 0) hold_scheduler();
     }
     if (options_.external) external_ = detail::read_external(from_->external);
-    others_tree_ = detail::winner_tree(perf_.size() + held_.size() + 1);
-    for (std::size_t i = 0; i < perf_.size(); ++i) {
-      if (perf_[i].next()) others_tree_.set(i, perf_[i].current().time);
-    }
-    for (std::size_t i = 0; i < held_.size(); ++i) {
-      if (!held_[i].empty()) others_tree_.set(perf_.size() + i, held_[i].front().time);
-    }
-    if (!external_.empty()) others_tree_.set(perf_.size() + held_.size(), external_.front().time);
+    others_tree_ = detail::winner_tree(kernel_.size() + perf_.size() + held_.size() + 1);
+    for (std::size_t i = 0; i <= kernel_.size() + perf_.size() + held_.size(); ++i) advance(i, true);
+    if (!kernel_.empty()) left_on_.assign(from_->data.size(), nowhere);
     others_ = !others_tree_.empty();
   }
   merge(const merge&) = delete;
@@ -71,8 +71,9 @@ class merge {
       if (source.has()) tasks_tree_.set(out.data_index, source.current().time);
       else tasks_tree_.end(out.data_index);
     } else {
-      if (out.source == record_source::external_file) out.data_index = last_index_;
-      advance_other();
+      if (!left_on_.empty() && out.is_sched_out()) left_on_[out.data_index] = source_;
+      if (!left_on_.empty() && out.is_sched_in()) left_on_[out.data_index] = nowhere;
+      advance(source_);
     }
     last_index_ = out.data_index;
     return true;
@@ -143,10 +144,23 @@ class merge {
     }
     return all;
   }
+  /// The damage met so far in the kernel's files and those of the scheduler. Allocates.
+  [[nodiscard]] std::vector<file_fault> other_faults() const {
+    std::vector<file_fault> all;
+    for (std::size_t i = 0; i < kernel_.size(); ++i) {
+      for (const fault& f : kernel_[i].faults()) all.push_back({from_->kernel.files[i].name, f});
+    }
+    for (std::size_t i = 0; i < perf_.size(); ++i) {
+      const trace_error error = perf_[i].error();
+      if (error) all.push_back({from_->perf[i].file, {error.code, error.offset, from_->perf[i].bytes.size() - error.offset}});
+    }
+    return all;
+  }
   [[nodiscard]] resolver& names() const noexcept { return *names_; }
   [[nodiscard]] const recording& source() const noexcept { return *from_; }
 
  private:
+  static constexpr std::size_t nowhere = static_cast<std::size_t>(-1);
   struct estimate_state {
     std::uint64_t now = 0, next = 0;
   };
@@ -164,29 +178,56 @@ class merge {
     }
   }
 
+  /// The record that comes first of all those beside the task files; remembers its source.
   [[nodiscard]] const merged_record& other() {
-    const std::size_t i = others_tree_.winner();
+    source_ = others_tree_.winner();
+    if (source_ >= kernel_.size()) return front(source_);
+    const merged_record& kernel = kernel_[source_].current();
+    // A task that left its CPU comes back before the kernel goes on in it: deep kernel traces hold the function that
+    // schedules, which the scheduler's event would tear apart.
+    const std::size_t left = left_on_.empty() ? nowhere : left_on_[kernel.data_index];
+    if (left == nowhere || others_tree_.time_of(left) == ~std::uint64_t{0}) return kernel;
+    const merged_record& back = front(left);
+    if (!back.is_sched_in() || back.data_index != kernel.data_index) return kernel;
+    early_ = back;
+    early_.time = kernel_[source_].time() - 1;
+    source_ = left;
+    return early_;
+  }
+
+  /// The waiting record of a source: kernel files, perf files, held scheduler events by task, extern.dat.
+  [[nodiscard]] const merged_record& front(std::size_t i) {
+    if (i < kernel_.size()) return kernel_[i].current();
+    i -= kernel_.size();
     if (i < perf_.size()) return perf_[i].current();
-    if (i < perf_.size() + held_.size()) return held_[i - perf_.size()].front();
+    i -= perf_.size();
+    if (i < held_.size()) return held_[i].front();
     external_.front().data_index = last_index_;
     return external_.front();
   }
 
-  void advance_other() {
-    const std::size_t i = others_tree_.winner();
-    const auto go_on = [&](std::deque<merged_record>& list) {
-      list.pop_front();
-      if (list.empty()) others_tree_.end(i);
-      else others_tree_.set(i, list.front().time);
+  /// Goes on in a source, or with `first` to its first record.
+  void advance(std::size_t source, bool first = false) {
+    std::size_t i = source;
+    const auto place = [&](bool more, std::uint64_t time) {
+      if (more) others_tree_.set(source, time);
+      else others_tree_.end(source);
     };
-    if (i < perf_.size()) {
-      if (perf_[i].next()) others_tree_.set(i, perf_[i].current().time);
-      else others_tree_.end(i);
-    } else if (i < perf_.size() + held_.size()) {
-      go_on(held_[i - perf_.size()]);
-    } else {
-      go_on(external_);
+    const auto go_on = [&](std::deque<merged_record>& list) {
+      if (!first) list.pop_front();
+      place(!list.empty(), list.empty() ? 0 : list.front().time);
+    };
+    if (i < kernel_.size()) {
+      const bool more = kernel_[i].next();
+      return place(more, kernel_[i].time());
     }
+    i -= kernel_.size();
+    if (i < perf_.size()) {
+      const bool more = perf_[i].next();
+      return place(more, perf_[i].current().time);
+    }
+    i -= perf_.size();
+    go_on(i < held_.size() ? held_[i] : external_);
   }
 
   /// Reads all perf files at once and leaves out waits that are shorter than the filter.
@@ -221,10 +262,15 @@ class merge {
   std::vector<estimate_state> estimates_;
   std::deque<detail::task_source> tasks_;
   detail::winner_tree tasks_tree_;
+  std::unordered_set<std::uint64_t> entered_;
+  std::vector<detail::kernel_source> kernel_;
   std::vector<detail::perf_source> perf_;
   std::vector<std::deque<merged_record>> held_;
   std::deque<merged_record> external_;
-  detail::winner_tree others_tree_;
+  detail::winner_tree others_tree_;  ///< over the sources in the order of front()
+  std::size_t source_ = 0;           ///< of the record that other() gave
+  std::vector<std::size_t> left_on_; ///< with kernel data, by task: the source that told that it left its CPU
+  merged_record early_;
 };
 
 }  // namespace backsight::uftrace

@@ -8,7 +8,7 @@
 namespace backsight::uftrace {
 
 /// Where a merged record comes from, in the order in which equal times come out.
-enum class record_source : std::uint8_t { task_file, perf_file, external_file };
+enum class record_source : std::uint8_t { task_file, kernel_file, perf_file, external_file };
 
 /// A record of any source. Values and data are views of the recording's bytes.
 struct merged_record {
@@ -19,7 +19,7 @@ struct merged_record {
   record_type type = record_type::entry;
   record_source source = record_source::task_file;
   bool more = false;         ///< it has values or data
-  byte_view payload;         ///< values with their padding; data of an event without padding
+  byte_view payload;         ///< values with their padding; data of an event without padding; all of a kernel event
   std::uint64_t offset = 0;  ///< in its file
 
   [[nodiscard]] bool is_event() const noexcept { return type == record_type::event; }
@@ -32,6 +32,7 @@ struct merged_record {
 struct merge_options {
   std::uint64_t shorter_than = 0;  ///< leave out functions and waits that took less, in nanoseconds
   bool scheduler = true;           ///< include the perf files
+  bool kernel = true;              ///< include the kernel's functions and events
   bool external = false;           ///< include extern.dat
   bool salvage = false;            ///< go on behind damage; otherwise a task ends there, as in uftrace
 };

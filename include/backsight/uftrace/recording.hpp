@@ -14,6 +14,7 @@
 #include <backsight/uftrace/debug_file.hpp>
 #include <backsight/uftrace/enumerations.hpp>
 #include <backsight/uftrace/info.hpp>
+#include <backsight/uftrace/kernel_header.hpp>
 #include <backsight/uftrace/memory_map.hpp>
 #include <backsight/uftrace/records.hpp>
 #include <backsight/uftrace/symbols.hpp>
@@ -88,6 +89,14 @@ struct perf_data {
   byte_view bytes;
 };
 
+/// What the kernel recorded. Without files there is no kernel data.
+struct kernel_trace {
+  kernel_header header;
+  std::vector<directory_file> files;  ///< kernel-cpuN.dat, by N
+  std::uint32_t module = no_module;   ///< index of the module with the symbols of kallsyms
+  static constexpr std::uint32_t no_module = 0xffffffff;
+};
+
 /// A problem in one of the text files that did not stop the reading.
 struct file_fault {
   std::string file;
@@ -110,6 +119,7 @@ struct recording {
   std::vector<module> modules;
   std::vector<task_data> data;  ///< in the order of `info`
   std::vector<perf_data> perf;
+  kernel_trace kernel;
   std::vector<std::pair<std::uint64_t, std::string_view>> user_events;  ///< id and name
   byte_view external;      ///< extern.dat
   std::string_view note;   ///< note.txt
@@ -161,6 +171,7 @@ class recording_builder {
     read_specs();
     read_tasks();
     read_data_files();
+    read_kernel();
     if (const auto* events = find("events.txt")) read_events(*events);
     if (const auto* external = find("extern.dat")) out_.external = external->bytes;
     if (const auto* note = find("note.txt")) out_.note = as_text(note->bytes);
@@ -338,6 +349,27 @@ class recording_builder {
       if (file.name.starts_with("perf-cpu") && file.name.ends_with(".dat")) out_.perf.push_back({file.name, file.bytes});
     }
     std::sort(out_.perf.begin(), out_.perf.end(), [](const perf_data& a, const perf_data& b) { return a.file < b.file; });
+  }
+
+  void read_kernel() {
+    const directory_file* const header = find("kernel_header");
+    if (!out_.info.has(feature::kernel) || header == nullptr) return;
+    kernel_trace& kernel = out_.kernel;
+    for (const directory_file& file : files_) {
+      if (file.name.starts_with("kernel-cpu")) kernel.files.push_back(file);
+    }
+    if (kernel.files.empty()) return;
+    const auto cpu_of = [](std::string_view name) { return take(name, "kernel-cpu") ? take_number(name, 10).value_or(0) : 0; };
+    std::sort(kernel.files.begin(), kernel.files.end(), [&](const directory_file& a, const directory_file& b) {
+      return std::pair(cpu_of(a.name), a.name) < std::pair(cpu_of(b.name), b.name);
+    });
+    kernel.header = read_kernel_header(header->bytes);
+    note_faults(header->name, kernel.header.faults);
+    kernel.module = static_cast<std::uint32_t>(out_.modules.size());
+    module m;
+    m.path = "[kernel]";
+    if (const directory_file* const symbols = find("kallsyms")) m.symbols = read_symbols(symbols->bytes);
+    out_.modules.push_back(std::move(m));
   }
 
   void read_events(const directory_file& file) {

@@ -121,7 +121,7 @@ class function_report {
     (void)records_->template take_run<O>([&](std::uint32_t data_index, const record<function_record<O>, O>& item) __attribute__((always_inline)) {
       if (t == nullptr) [[unlikely]] {
         task_stack& found = stacks_.all()[data_index];
-        if (!found.started || found.lost || found.height < 0 || static_cast<std::uint64_t>(found.height) > found.frames.size()) return false;
+        if (!found.started || found.lost || found.in_kernel || found.height < 0 || static_cast<std::uint64_t>(found.height) > found.frames.size()) return false;
         t = &found;
         seen = &seen_[data_index];
         if (seen->stale) seen->recount(found);
@@ -295,7 +295,7 @@ class task_report {
       stacks_.consume(r);
       task_stack& t = stacks_.of(r);
       task_report_row& row = rows_[r.data_index];
-      if (r.type == record_type::exit) {
+      if (r.type == record_type::exit && !t.outside) {
         last[r.data_index] = r.time;
         add(row, t);
       } else if (r.is_event() && t.user_height > 0) {

@@ -67,6 +67,19 @@ class resolver {
     return search(slot, r.session, time, address);
   }
 
+  /// The same for a session, by its index in recording::sessions; no_session for none.
+  [[nodiscard]] const function& find_in_session(std::uint32_t session_number, std::uint64_t time, std::uint64_t address) {
+    cached unused;
+    return search(unused, session_number, time, address);
+  }
+
+  /// Whether the address is the kernel's for that session: all from a border on.
+  [[nodiscard]] bool is_kernel(std::uint32_t session_number, std::uint64_t address) const noexcept {
+    if (from_->kernel.module == kernel_trace::no_module || from_->sessions.empty()) return false;
+    const std::uint64_t base = from_->sessions[session_number < from_->sessions.size() ? session_number : 0].kernel_base;
+    return base != 0 && address >= base;
+  }
+
   /// Whether find() gives the same for an address as long as the task's session stays the same: no library was loaded later.
   [[nodiscard]] bool is_lasting(std::uint32_t data_index, std::uint64_t time) {
     const std::uint32_t number = session_of(data_index, time);
@@ -191,7 +204,10 @@ class resolver {
   [[gnu::noinline]] const function& search(cached& slot, std::uint32_t session_number, std::uint64_t time, std::uint64_t address) {
     bool lasting = true;
     const function* found = nullptr;
-    if (session_number < from_->sessions.size()) {
+    if (is_kernel(session_number, address)) {
+      const std::size_t index = from_->modules[from_->kernel.module].symbols.find(address);
+      if (index != symbol_table::none) found = &function_of(from_->kernel.module, index);
+    } else if (session_number < from_->sessions.size()) {
       const session& s = from_->sessions[session_number];
       if (const module_mapping* const m = find_mapped(s, address)) {
         const std::size_t index = from_->modules[m->module].symbols.find(address - m->start);
@@ -224,7 +240,7 @@ class resolver {
     if (list[symbol_index] == nullptr) {
       function f;
       f.name = intern(short_name(symbols[symbol_index].name));
-      f.special = special_function_of(names_[f.name]);
+      if (module_number != from_->kernel.module) f.special = special_function_of(names_[f.name]);
       f.known = true;
       f.module = module_number;
       f.symbol = static_cast<std::uint32_t>(symbol_index);

@@ -64,7 +64,17 @@ struct module_identity {
   return identity;
 }
 
-/// Reads a .sym file, with or without sizes. Allocates the table.
+namespace detail {
+
+/// `sys_read` is better than `SyS_read`, `__x64_sys_read` better than `__ia32_sys_read`.
+[[nodiscard]] inline bool is_better_call_name(std::string_view name, std::string_view than) noexcept {
+  if (name.starts_with("sys_") && than.starts_with("SyS_")) return name.substr(4) == than.substr(4);
+  return name.starts_with("__x64") && than.starts_with("__ia32") && name.substr(5) == than.substr(6);
+}
+
+}  // namespace detail
+
+/// Reads a .sym file, with or without sizes, or a copy of /proc/kallsyms. Allocates the table.
 [[nodiscard]] inline symbol_table read_symbols(byte_view bytes) {
   symbol_table table;
   const module_identity identity = read_module_identity(bytes);
@@ -102,7 +112,11 @@ struct module_identity {
     item.type = rest.front();
     item.name = rest.substr(2);
     item.name = item.name.substr(0, item.name.find('\t'));  // Kernel modules are named behind a tab.
-    if (item.address == last_address && item.type == last_type) continue;
+    if (item.address == last_address && item.type == last_type) {
+      // Of the names of a system call the one that is the same on all machines is kept.
+      if (!symbols.empty() && detail::is_better_call_name(item.name, symbols.back().name)) symbols.back().name = item.name;
+      continue;
+    }
     last_address = item.address;
     last_type = item.type;
     if (!symbols.empty() && symbols.back().size == 0 && item.address > symbols.back().address) {

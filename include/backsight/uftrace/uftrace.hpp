@@ -9,6 +9,10 @@
 #include <backsight/uftrace/enumerations.hpp>
 #include <backsight/uftrace/events.hpp>
 #include <backsight/uftrace/info.hpp>
+#include <backsight/uftrace/kernel_event_text.hpp>
+#include <backsight/uftrace/kernel_header.hpp>
+#include <backsight/uftrace/kernel_pages.hpp>
+#include <backsight/uftrace/kernel_schema.hpp>
 #include <backsight/uftrace/memory_map.hpp>
 #include <backsight/uftrace/merge.hpp>
 #include <backsight/uftrace/merged_record.hpp>

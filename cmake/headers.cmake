@@ -109,7 +109,11 @@ set(BACKSIGHT_HEADERS
   include/backsight/uftrace/detail/kernel_source.hpp
   include/backsight/uftrace/detail/lines.hpp
   include/backsight/uftrace/detail/perf_source.hpp
+  include/backsight/uftrace/detail/rust_component.hpp
+  include/backsight/uftrace/detail/rust_v0_parser.hpp
+  include/backsight/uftrace/detail/short_name_names.hpp
   include/backsight/uftrace/detail/short_name_parser.hpp
+  include/backsight/uftrace/detail/short_name_types.hpp
   include/backsight/uftrace/detail/task_source.hpp
   include/backsight/uftrace/detail/winner_tree.hpp
   include/backsight/uftrace/enumerations.hpp

@@ -116,6 +116,7 @@ set(BACKSIGHT_HEADERS
   include/backsight/uftrace/detail/short_name_types.hpp
   include/backsight/uftrace/detail/task_source.hpp
   include/backsight/uftrace/detail/winner_tree.hpp
+  include/backsight/uftrace/elf_symbols.hpp
   include/backsight/uftrace/enumerations.hpp
   include/backsight/uftrace/events.hpp
   include/backsight/uftrace/info.hpp
@@ -126,6 +127,7 @@ set(BACKSIGHT_HEADERS
   include/backsight/uftrace/memory_map.hpp
   include/backsight/uftrace/merge.hpp
   include/backsight/uftrace/merged_record.hpp
+  include/backsight/uftrace/modules.hpp
   include/backsight/uftrace/recording.hpp
   include/backsight/uftrace/records.hpp
   include/backsight/uftrace/report.hpp
@@ -134,6 +136,7 @@ set(BACKSIGHT_HEADERS
   include/backsight/uftrace/short_name.hpp
   include/backsight/uftrace/symbols.hpp
   include/backsight/uftrace/task_list.hpp
+  include/backsight/uftrace/task_messages.hpp
   include/backsight/uftrace/uftrace.hpp
   include/backsight/uftrace/value_text.hpp
 

@@ -33,7 +33,7 @@ std::uint64_t read_duration(std::string_view text) {
 }  // namespace
 
 int open_uftrace(const arguments& from, uftrace_data& to) {
-  auto opened = io::uftrace_directory::open(from.path());
+  auto opened = io::uftrace_directory::open(from.path(), true);
   if (!opened) {
     if (opened.error().code == errc::io) return report_error(from.path(), std::strerror(errno));
     return report_error(from.path() + "/info", opened.error());

@@ -12,6 +12,7 @@
 #include <backsight/memtrace/window_index.hpp>
 #include <backsight/uftrace/kernel_schema.hpp>
 #include <backsight/uftrace/records.hpp>
+#include <backsight/uftrace/task_messages.hpp>
 #include <backsight/xray/basic.hpp>
 #include <backsight/xray/fdr.hpp>
 
@@ -98,6 +99,7 @@ int main(int count, char** words) {
   if (format == "uftrace") {
     print_record<uftrace::file_header>();
     print_records(uftrace::task_format<order::little>::records{});
+    print_records(uftrace::task_message_format<order::little>::records{});
     print_records(uftrace::perf_format<order::little>::records{});
     print_records(uftrace::ring_format<order::little>::records{});
     return 0;

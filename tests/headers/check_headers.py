@@ -28,6 +28,7 @@ MAY_INCLUDE = {
 # Arrows that single headers may have beside those.
 EXTRA_ARROWS = {
     "xray/instr_map.hpp": ["elf"],
+    "uftrace/elf_symbols.hpp": ["elf"],
 }
 
 # Costly to include, or not usable without exceptions: not in the layers below analysis, emit and io.

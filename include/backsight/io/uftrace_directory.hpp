@@ -4,11 +4,13 @@
 #include <cerrno>
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include <dirent.h>
 #include <regex.h>
+#include <sys/stat.h>
 
 #include <backsight/io/mapped_file.hpp>
 #include <backsight/uftrace/recording.hpp>
@@ -42,9 +44,10 @@ inline void release_pattern(void* compiled) {
 /// A uftrace data directory with all its files mapped. Moving it keeps the bytes in place. POSIX only.
 class uftrace_directory {
  public:
-  /// Maps the files of `path` and reads the text ones. Errors: io, with the reason in errno, when the folder or one of its
+  /// Maps the files of `path` and reads the text ones. With `opens_modules` programs and libraries whose symbols are not in
+  /// the folder are opened where they were when they ran, as uftrace does; another build of one is not used. Errors: io, with the reason in errno, when the folder or one of its
   /// files cannot be read; those of uftrace::open, whose offsets count in the file `info`.
-  [[nodiscard]] static result<uftrace_directory> open(const std::string& path) {
+  [[nodiscard]] static result<uftrace_directory> open(const std::string& path, bool opens_modules = false) {
     ::DIR* const folder = ::opendir(path.c_str());
     if (folder == nullptr) return {errc::io, 0};
     uftrace_directory opened;
@@ -62,7 +65,8 @@ class uftrace_directory {
       opened.maps_.push_back(std::move(file).value());
     }
     ::closedir(folder);
-    auto recording = uftrace::open(opened.files_, posix_patterns());
+    const uftrace::module_opener opener{&opened.modules_, opens_modules ? &open_module : nullptr};
+    auto recording = uftrace::open(opened.files_, posix_patterns(), opener);
     if (!recording) return recording.error();
     opened.recording_ = std::move(recording).value();
     return opened;
@@ -72,7 +76,19 @@ class uftrace_directory {
   [[nodiscard]] const std::vector<uftrace::directory_file>& files() const noexcept { return files_; }
 
  private:
-  std::vector<mapped_file> maps_;
+  [[nodiscard]] static byte_view open_module(void* owner, std::string_view path) {
+    auto& modules = *static_cast<std::vector<mapped_file>*>(owner);
+    const std::string name(path);
+    // A device or pipe of that name might never answer.
+    struct stat status {};
+    if (!name.starts_with('/') || ::stat(name.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return {};
+    auto file = mapped_file::open(name.c_str());
+    if (!file) return {};
+    modules.push_back(std::move(file).value());
+    return modules.back().bytes();
+  }
+
+  std::vector<mapped_file> maps_, modules_;
   std::vector<uftrace::directory_file> files_;
   uftrace::recording recording_;
 };

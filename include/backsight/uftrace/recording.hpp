@@ -11,31 +11,17 @@
 #include <vector>
 
 #include <backsight/uftrace/arguments.hpp>
-#include <backsight/uftrace/debug_file.hpp>
 #include <backsight/uftrace/enumerations.hpp>
 #include <backsight/uftrace/info.hpp>
 #include <backsight/uftrace/kernel_header.hpp>
 #include <backsight/uftrace/memory_map.hpp>
+#include <backsight/uftrace/modules.hpp>
 #include <backsight/uftrace/records.hpp>
-#include <backsight/uftrace/symbols.hpp>
 #include <backsight/uftrace/task_list.hpp>
+#include <backsight/uftrace/task_messages.hpp>
 
 // A whole uftrace data directory. Source: uftrace's utils/session.c, utils/symbol.c and utils/fstack.c.
 namespace backsight::uftrace {
-
-/// A file of the directory: its name without the folder, and its bytes, which the caller keeps alive.
-struct directory_file {
-  std::string name;
-  byte_view bytes;
-};
-
-/// A library or program with symbols.
-struct module {
-  std::string_view path;
-  symbol_table symbols;
-  debug_file debug;
-  std::vector<enumeration> enumerations;  ///< of its .dbg file; filled when the recording needs them
-};
 
 /// A module in the address space of a session.
 struct module_mapping {
@@ -97,12 +83,6 @@ struct kernel_trace {
   static constexpr std::uint32_t no_module = 0xffffffff;
 };
 
-/// A problem in one of the text files that did not stop the reading.
-struct file_fault {
-  std::string file;
-  backsight::fault fault;
-};
-
 /// Searches names by a regular expression, for recordings whose specifications are such. Headers here come without an
 /// engine: io/uftrace_directory.hpp gives that of POSIX. Null members: patterns match nothing.
 struct pattern_engine {
@@ -158,14 +138,8 @@ namespace detail {
 
 class recording_builder {
  public:
-  recording_builder(const std::vector<directory_file>& files, recording& out) : files_(files), out_(out) {
-    for (std::size_t i = 0; i < files.size(); ++i) by_name_.emplace(files[i].name, i);
-  }
-
-  [[nodiscard]] const directory_file* find(const std::string& name) const {
-    const auto at = by_name_.find(name);
-    return at == by_name_.end() ? nullptr : &files_[at->second];
-  }
+  recording_builder(const directory_index& files, const module_opener& opener, recording& out)
+      : files_(files), opener_(opener), out_(out) {}
 
   void build() {
     read_specs();
@@ -224,10 +198,19 @@ class recording_builder {
   }
 
   void read_tasks() {
+    // Old recorders wrote a binary file. Where that is damaged, uftrace goes on with the text.
+    bool whole = false;
+    if (const directory_file* const file = find("task")) {
+      const task_list list = read_task_messages(file->bytes, out_.info.byte_order);
+      whole = list.faults.empty();
+      take_tasks(file->name, list);
+    }
     const directory_file* const file = find("task.txt");
-    if (file == nullptr) return;
-    const task_list list = read_task_text(file->bytes);
-    note_faults(file->name, list.faults);
+    if (!whole && file != nullptr) take_tasks(file->name, read_task_text(file->bytes));
+  }
+
+  void take_tasks(const std::string& file, const task_list& list) {
+    note_faults(file, list.faults);
     for (const task_event& event : list.events) {
       switch (event.kind) {
         case task_event_kind::session: add_session(event); break;
@@ -288,46 +271,12 @@ class recording_builder {
     }
   }
 
-  /// The file of that module and kind: `NAME.sym`, or, where that belongs to another module of the same name, the one with
-  /// the first digits of the build-id or of the sum of the path's bytes.
-  [[nodiscard]] const directory_file* module_file(std::string_view path, std::string_view build_id, const char* extension) const {
-    const std::string base(base_name(path));
-    const directory_file* const plain = find(base + extension);
-    if (plain != nullptr) {
-      const module_identity identity = read_module_identity(plain->bytes);
-      const bool other_path = !identity.path.empty() && identity.path != path;
-      const bool other_id = !identity.build_id.empty() && !build_id.empty() && identity.build_id != build_id;
-      const bool same_id = !identity.build_id.empty() && identity.build_id == build_id;
-      if (!other_id && (!other_path || same_id)) return plain;
-    }
-    std::string suffix(build_id.substr(0, 4));
-    if (suffix.empty()) {
-      unsigned sum = 0;
-      for (const char c : path) sum += static_cast<unsigned char>(c);
-      constexpr std::string_view digits = "0123456789abcdef";
-      for (int shift = 12; shift >= 0; shift -= 4) suffix += digits[sum >> shift & 15U];
-    }
-    const directory_file* const other = find(base + "-" + suffix + extension);
-    return other != nullptr || build_id.empty() == false || plain == nullptr ? other : plain;
-  }
-
   std::uint32_t module_of(std::string_view path, std::string_view build_id) {
     const std::string key = std::string(path) + '\n' + std::string(build_id);
     const auto [at, added] = module_index_.emplace(key, static_cast<std::uint32_t>(out_.modules.size()));
     if (!added) return at->second;
-    module m;
-    m.path = path;
-    if (const directory_file* const file = module_file(path, build_id, ".sym")) {
-      m.symbols = read_symbols(file->bytes);
-      note_faults(file->name, m.symbols.faults());
-    }
     const bool values = out_.info.has(feature::argument) || out_.info.has(feature::retval);
-    if (const directory_file* const file = values ? module_file(path, build_id, ".dbg") : nullptr) {
-      m.debug = read_debug_file(file->bytes);
-      note_faults(file->name, m.debug.faults);
-      for (const std::string_view text : m.debug.enumerations) read_enumerations(text, m.enumerations);
-    }
-    out_.modules.push_back(std::move(m));
+    out_.modules.push_back(load_module(files_, path, build_id, values, opener_, out_.faults));
     return at->second;
   }
 
@@ -345,7 +294,7 @@ class recording_builder {
       out_.data.push_back(std::move(d));
     }
     if (!out_.info.has(feature::perf_event)) return;
-    for (const directory_file& file : files_) {
+    for (const directory_file& file : files_.all()) {
       if (file.name.starts_with("perf-cpu") && file.name.ends_with(".dat")) out_.perf.push_back({file.name, file.bytes});
     }
     std::sort(out_.perf.begin(), out_.perf.end(), [](const perf_data& a, const perf_data& b) { return a.file < b.file; });
@@ -355,7 +304,7 @@ class recording_builder {
     const directory_file* const header = find("kernel_header");
     if (!out_.info.has(feature::kernel) || header == nullptr) return;
     kernel_trace& kernel = out_.kernel;
-    for (const directory_file& file : files_) {
+    for (const directory_file& file : files_.all()) {
       if (file.name.starts_with("kernel-cpu")) kernel.files.push_back(file);
     }
     if (kernel.files.empty()) return;
@@ -383,9 +332,11 @@ class recording_builder {
     }
   }
 
-  const std::vector<directory_file>& files_;
+  [[nodiscard]] const directory_file* find(const std::string& name) const { return files_.find(name); }
+
+  const directory_index& files_;
+  const module_opener& opener_;
   recording& out_;
-  std::unordered_map<std::string, std::size_t> by_name_;
   std::unordered_map<std::string, std::uint32_t> module_index_;
 };
 
@@ -393,11 +344,14 @@ class recording_builder {
 
 /// Opens a data directory from its files. The error is that of the file `info` (offset in it), or not_found when there is no
 /// such file; bad_text is not fatal and is listed in `faults`. Reads all text files once; data files are not touched.
-[[nodiscard]] inline result<recording> open(const std::vector<directory_file>& files, pattern_engine patterns = {}) {
+/// `modules` opens programs and libraries whose .sym files are missing; without it they have no symbols.
+[[nodiscard]] inline result<recording> open(const std::vector<directory_file>& files, pattern_engine patterns = {},
+                                            const module_opener& modules = {}) {
   recording opened;
   opened.patterns = patterns;
-  detail::recording_builder builder(files, opened);
-  const directory_file* const file = builder.find("info");
+  const detail::directory_index index(files);
+  detail::recording_builder builder(index, modules, opened);
+  const directory_file* const file = index.find("info");
   if (file == nullptr) return {errc::not_found, 0};
   result<info> head = read_info(file->bytes);
   if (!head && head.error().code != errc::bad_text) return head.error();

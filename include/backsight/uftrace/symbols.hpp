@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <backsight/core/error.hpp>
@@ -25,6 +26,10 @@ struct symbol {
 class symbol_table {
  public:
   static constexpr std::size_t none = static_cast<std::size_t>(-1);
+
+  symbol_table() = default;
+  /// The table of these symbols, which are sorted by address.
+  explicit symbol_table(std::vector<symbol> sorted) : symbols_(std::move(sorted)) {}
 
   /// The index of the symbol that covers `address`, or none. A binary search.
   [[nodiscard]] std::size_t find(std::uint64_t address) const noexcept {

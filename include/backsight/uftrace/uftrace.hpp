@@ -6,6 +6,7 @@
 #include <backsight/uftrace/call_stacks.hpp>
 #include <backsight/uftrace/call_tree.hpp>
 #include <backsight/uftrace/debug_file.hpp>
+#include <backsight/uftrace/elf_symbols.hpp>
 #include <backsight/uftrace/enumerations.hpp>
 #include <backsight/uftrace/events.hpp>
 #include <backsight/uftrace/info.hpp>
@@ -16,6 +17,7 @@
 #include <backsight/uftrace/memory_map.hpp>
 #include <backsight/uftrace/merge.hpp>
 #include <backsight/uftrace/merged_record.hpp>
+#include <backsight/uftrace/modules.hpp>
 #include <backsight/uftrace/recording.hpp>
 #include <backsight/uftrace/records.hpp>
 #include <backsight/uftrace/report.hpp>
@@ -24,4 +26,5 @@
 #include <backsight/uftrace/short_name.hpp>
 #include <backsight/uftrace/symbols.hpp>
 #include <backsight/uftrace/task_list.hpp>
+#include <backsight/uftrace/task_messages.hpp>
 #include <backsight/uftrace/value_text.hpp>

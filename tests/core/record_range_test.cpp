@@ -253,7 +253,94 @@ constexpr bool ends_behind_its_terminator() {
          !record_range<width_format, grammar_check::ignored>(data).validate();
 }
 
+// The word that tells the common record lies behind another member.
+struct stamped {
+  static constexpr const char* name = "stamped";
+  static constexpr std::size_t size = 6;
+  static constexpr field<"time", std::uint32_t> time{};
+  static constexpr field<"kind", std::uint16_t> kind{};
+  static constexpr layout fields{time, kind};
+};
+// Its payload tells its size: one byte says how many follow.
+struct counted {
+  static constexpr const char* name = "counted";
+  static constexpr std::size_t size = 6;
+  static constexpr bool has_payload = true;
+  static constexpr field<"time", std::uint32_t> time{};
+  static constexpr field<"kind", std::uint16_t> kind{};
+  static constexpr layout fields{time, kind};
+};
+template <order O>
+struct stamp_format {
+  using records = record_list<stamped, counted>;
+  using context = no_context;
+  static constexpr order byte_order = O;
+  static constexpr std::size_t head_bytes = 6;
+  static constexpr common_record<stamped, std::uint16_t> common{.mask = 0xff, .value = 7, .offset = 4};
+  static constexpr kind_result kind_of(const std::byte* at, const context&) {
+    switch (load<std::uint16_t, O>(at + 4) & 0xffU) {
+      case 7: return std::size_t{0};
+      case 8: return std::size_t{1};
+      default: return errc::unknown_record;
+    }
+  }
+  static constexpr payload_result payload_size(const record<counted, O>&, byte_view rest, const context&) {
+    if (rest.empty()) return errc::truncated;
+    const auto count = std::to_integer<std::size_t>(rest[0]);
+    if (count == 255) return errc::bad_size;
+    return 1 + count;
+  }
+};
+template <order O>
+using stamps = record_range<stamp_format<O>>;
+
+template <order O>
+constexpr bool finds_common_records_by_a_word_inside() {
+  byte_builder data(O);
+  // Times that look like the other kind, and one whose bytes look like the common one.
+  for (std::uint32_t i = 0; i < 19; ++i) data.u32(i == 5 ? 0x00080008U : 0x00070007U + i).u16(0x100U * i + 7);
+  data.u32(7).u16(8).u8(2).u8(0xaa).u8(0xbb);
+  data.u32(8).u16(7);
+  std::size_t common = 0, bytes_of_payload = 0;
+  std::uint64_t times = 0;
+  const trace_error error = for_each(stamps<O>(data.view()), [&](auto item) {
+    common += item.template is<stamped>();
+    if (item.template is<counted>()) bytes_of_payload += item.template as<counted>().payload().size();
+    else times += item.template as<stamped>()[stamped::time];
+  });
+  auto it = stamps<O>(data.view()).begin();
+  const byte_view run = it.take_run();
+  return !error && common == 20 && bytes_of_payload == 3 && run.size() == 19 * 6 && (*it).template is<counted>() &&
+         times == 18 * 0x00070007ULL + 0x00080008U + (18 * 19 / 2 - 5) + 8;
+}
+
+constexpr bool sizes_payloads_by_what_follows() {
+  using little = stamps<order::little>;
+  constexpr auto one = bytes<0, 0, 0, 0, 8, 0, 1, 'x'>;
+  const byte_view all = one;
+  return !little(all).validate() && little(all.first(7)).validate() == trace_error{errc::truncated, 0} &&
+         little(all.first(6)).validate() == trace_error{errc::truncated, 0} &&
+         little(bytes<0, 0, 0, 0, 8, 0, 255>).validate() == trace_error{errc::bad_size, 0} &&
+         (*little(all).begin()).as<counted>().payload().size() == 2;
+}
+
 }  // namespace
+
+TEST_CASE("the word that tells a common record may lie inside it") {
+  CHECK(finds_common_records_by_a_word_inside<order::little>());
+  CHECK(finds_common_records_by_a_word_inside<order::big>());
+#ifndef __SANITIZE_ADDRESS__
+  STATIC_REQUIRE(finds_common_records_by_a_word_inside<order::little>());
+  STATIC_REQUIRE(finds_common_records_by_a_word_inside<order::big>());
+#endif
+}
+
+TEST_CASE("a payload's own bytes may tell its size") {
+  CHECK(sizes_payloads_by_what_follows());
+#ifndef __SANITIZE_ADDRESS__
+  STATIC_REQUIRE(sizes_payloads_by_what_follows());
+#endif
+}
 
 TEST_CASE("a format's lengths may depend on the records before") {
 #ifndef __SANITIZE_ADDRESS__  // Under -fsanitize=undefined GCC 12 does not compare an address with null in a constant expression.

@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include <backsight/core/text.hpp>
 #include <backsight/uftrace/detail/lines.hpp>
 
 // Enumerations in `enumauto:` lines of `info` and `E:` lines of *.dbg. Source: uftrace's utils/argspec.c, utils/auto-args.c.
@@ -41,11 +43,7 @@ struct enumeration {
     }
     if (!any || rest == 0) return;
     out += "+0x";
-    constexpr std::string_view digits = "0123456789abcdef";
-    const auto bits = static_cast<std::uint64_t>(rest);
-    int shift = 60;
-    while (shift > 0 && bits >> shift == 0) shift -= 4;
-    for (; shift >= 0; shift -= 4) out += digits[bits >> shift & 15];
+    (void)text::hexadecimal(std::back_inserter(out), static_cast<std::uint64_t>(rest));
   }
 };
 

@@ -6,11 +6,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
+#include <backsight/core/text.hpp>
 #include <backsight/uftrace/recording.hpp>
 
 // From addresses to functions. Source: uftrace's utils/session.c, utils/symbol.c, utils/fstack.c (fixups), utils/argspec.c.
@@ -253,13 +255,11 @@ class resolver {
   const function& unknown_function(std::uint64_t address) {
     const auto at = unknown_.find(address);
     if (at != unknown_.end()) return *at->second;
-    std::string text = "<";
-    int shift = 60;
-    while (shift > 0 && address >> shift == 0) shift -= 4;
-    for (; shift >= 0; shift -= 4) text += "0123456789abcdef"[address >> shift & 15];
-    text += '>';
+    std::string shown = "<";
+    (void)text::hexadecimal(std::back_inserter(shown), address);
+    shown += '>';
     function f;
-    f.name = intern(std::move(text));
+    f.name = intern(std::move(shown));
     functions_.push_back(std::move(f));
     unknown_.emplace(address, &functions_.back());
     return functions_.back();

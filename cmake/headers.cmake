@@ -18,12 +18,15 @@ set(BACKSIGHT_HEADERS
   include/backsight/cfi/arch/riscv64.hpp
   include/backsight/cfi/arch/x86_64.hpp
   include/backsight/cfi/batch.hpp
+  include/backsight/cfi/c_code_form.hpp
   include/backsight/cfi/c_expression.hpp
-  include/backsight/cfi/c_forms.hpp
+  include/backsight/cfi/c_names.hpp
+  include/backsight/cfi/c_packed_rules.hpp
   include/backsight/cfi/c_rows.hpp
   include/backsight/cfi/c_rules.hpp
   include/backsight/cfi/c_runtime.hpp
   include/backsight/cfi/c_source.hpp
+  include/backsight/cfi/c_table_form.hpp
   include/backsight/cfi/c_writer.hpp
   include/backsight/cfi/cfi.hpp
   include/backsight/cfi/frame.hpp

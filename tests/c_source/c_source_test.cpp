@@ -12,7 +12,8 @@ using namespace backsight;
 
 namespace {
 
-constexpr const char* compilers[] = {"gcc -std=c11 -O1", "clang-19 -std=c11 -O1", "clang-16 -std=c11 -O1", "g++ -x c++ -O1", "clang++-19 -x c++ -O1"};
+constexpr const char* compilers[] = {"gcc -std=c11 -O1", "clang-19 -std=c11 -O1", "clang-16 -std=c11 -O1",
+                                     "g++ -x c++ -O1", "clang++-19 -x c++ -O1"};
 
 bool available(const std::string& command) { return compiled::have(command.substr(0, command.find(' '))); }
 
@@ -22,7 +23,8 @@ void check_section(const cfi::section<order::little>& section, bool every_form, 
   static const compiled::scratch folder;
   static const compiled::arena real;
   for (const auto registers : {cfi::c_registers::return_address, cfi::c_registers::all}) {
-    const auto profile = registers == cfi::c_registers::all ? cfi::table_profile::all : cfi::table_profile::callee_saved;
+    const auto profile =
+        registers == cfi::c_registers::all ? cfi::table_profile::all : cfi::table_profile::callee_saved;
     const auto table = cfi::build_table<Arch>(section, {profile, {}});
     REQUIRE(table);
     for (const auto form : {cfi::c_form::table, cfi::c_form::tree, cfi::c_form::switch_}) {
@@ -37,8 +39,8 @@ void check_section(const cfi::section<order::little>& section, bool every_form, 
       const compiled::object object(folder.path, text, command);
       REQUIRE(object.compiles());
       REQUIRE(object.step() != nullptr);
-      const auto t = compiled::compare_rows<Arch>(section, object.step(), deref, compiled::kept_slots<Arch>(table->view(), registers),
-                                                  deref ? nullptr : &real);
+      const auto t = compiled::compare_rows<Arch>(
+          section, object.step(), deref, compiled::kept_slots<Arch>(table->view(), registers), deref ? nullptr : &real);
       CHECK(t.differences == 0);
       CHECK(t.comparisons > 0);
     }
@@ -67,7 +69,8 @@ TEST_CASE("emitted code and the interpreter agree on every row of the fixtures")
     return;
   }
   std::size_t turn = 0, sections = 0;
-  for (const std::string name : {"gcc-O2", "gcc-O2-m32", "a64-O2", "rv64-O2", "ops-x86_64", "ops-aarch64", "a64-O2-pac", "gxx-O2"}) {
+  for (const std::string name :
+       {"gcc-O2", "gcc-O2-m32", "a64-O2", "rv64-O2", "ops-x86_64", "ops-aarch64", "a64-O2-pac", "gxx-O2"}) {
     const test::loaded_section loaded(test::data_path("cfi/elf/" + name), ".eh_frame");
     REQUIRE(loaded.found);
     INFO(name);
@@ -90,7 +93,8 @@ TEST_CASE("the comparison notices code of another object") {
   test::frame_builder other;
   other.fde(test::bytes<0x42, 0x0e, 24>).fde(test::bytes<>).fde(test::bytes<>);
   const auto table = cfi::build_table<cfi::arch::x86_64>(other.section());
-  const compiled::object object(folder.path, compiled::source_of<cfi::arch::x86_64>(table->view(), {.deref = true}), compilers[0]);
+  const compiled::object object(folder.path, compiled::source_of<cfi::arch::x86_64>(table->view(), {.deref = true}),
+                                compilers[0]);
   REQUIRE(object.step() != nullptr);
   const auto t = compiled::compare_rows<cfi::arch::x86_64>(ours.built.section(), object.step(), true, 0xf, nullptr);
   CHECK(t.rows == 5);
@@ -100,7 +104,10 @@ TEST_CASE("the comparison notices code of another object") {
 TEST_CASE("the text of emitted code is the same each time and names what it is told to") {
   const small s;
   const cfi::table table = s.table();
-  const cfi::c_function functions[] = {{0x1000, 0x1100, "first"}, {0x1100, 0x1200, "evil */ ?" "?/ name"}};
+  const cfi::c_function functions[] = {{0x1000, 0x1100, "first"},
+                                       {0x1100, 0x1200,
+                                        "evil */ ?"
+                                        "?/ name"}};
   cfi::c_options options;
   options.prefix = "mine";
   options.names = functions;
@@ -119,7 +126,8 @@ TEST_CASE("a prefix that is no identifier and a table of another machine are ref
   const cfi::table table = s.table();
   std::string text;
   for (const char* prefix : {"", "1a", "a-b", "a b"}) {
-    CHECK(cfi::emit_c<cfi::arch::x86_64>(std::back_inserter(text), table.view(), {.prefix = prefix}).error().code == errc::bad_string);
+    CHECK(cfi::emit_c<cfi::arch::x86_64>(std::back_inserter(text), table.view(), {.prefix = prefix}).error().code ==
+          errc::bad_string);
   }
   CHECK(cfi::emit_c<cfi::arch::i386>(std::back_inserter(text), table.view()).error().code == errc::unsupported_type);
   CHECK(text.empty());
@@ -130,9 +138,12 @@ TEST_CASE("flags and error say where a walk ends") {
   const compiled::scratch folder;
   const small s;
   const cfi::table table = s.table();
-  const compiled::object object(folder.path, compiled::source_of<cfi::arch::x86_64>(table.view(), {.deref = true}), compilers[0]);
+  const compiled::object object(folder.path, compiled::source_of<cfi::arch::x86_64>(table.view(), {.deref = true}),
+                                compilers[0]);
   REQUIRE(object.step() != nullptr);
-  const auto step = reinterpret_cast<int (*)(compiled::context<cfi::arch::x86_64>*, std::uint64_t, compiled::deref_function, void*)>(object.step());
+  const auto step =
+      reinterpret_cast<int (*)(compiled::context<cfi::arch::x86_64>*, std::uint64_t, compiled::deref_function, void*)>(
+          object.step());
   compiled::hashed_memory memory;
   compiled::context<cfi::arch::x86_64> c{};
   c.flags = 0xf | cfi::c_flag_exact;
@@ -156,15 +167,39 @@ TEST_CASE("addresses count from a base when there is one") {
   const small s;
   const cfi::table table = s.table();
   for (const auto form : {cfi::c_form::table, cfi::c_form::tree, cfi::c_form::switch_}) {
-    const auto text = compiled::source_of<cfi::arch::x86_64>(table.view(), {.form = form, .deref = true, .base = 0x1000});
+    const auto text =
+        compiled::source_of<cfi::arch::x86_64>(table.view(), {.form = form, .deref = true, .base = 0x1000});
     const compiled::object object(folder.path, text, compilers[0]);
     REQUIRE(object.step() != nullptr);
-    const auto step = reinterpret_cast<int (*)(compiled::context<cfi::arch::x86_64>*, std::uint64_t, compiled::deref_function, void*)>(object.step());
+    const auto step = reinterpret_cast<int (*)(compiled::context<cfi::arch::x86_64>*, std::uint64_t,
+                                               compiled::deref_function, void*)>(object.step());
     compiled::hashed_memory memory;
     compiled::context<cfi::arch::x86_64> c{};
     c.flags = 0xf | cfi::c_flag_exact;
     c.r[0] = 0x7200;
     CHECK(step(&c, 0x7000, compiled::hashed_memory::deref, &memory) == static_cast<int>(cfi::stop::outermost));
+  }
+}
+
+TEST_CASE("code of more than 2 GiB and windows of rows across it are found in every form") {
+  if (!available(compilers[0])) return;
+  const compiled::scratch folder;
+  test::frame_builder built;
+  // Rows at 0x1000, then close together far behind: at 0xf0001000, 0xf0001001, 0xf0001081, 0xf0001100, 0xf0001180.
+  built.fde(test::bytes<0x0e, 16, 0x04, 0, 0, 0, 0xf0, 0x0e, 24, 0x41, 0x0e, 32, 0x02, 0x80, 0x0e, 40, 0x02, 0x7f, 0x0e,
+                        48, 0x02, 0x80, 0x0e, 56>,
+            0xf0000200);
+  const auto table = cfi::build_table<cfi::arch::x86_64>(built.section());
+  REQUIRE(table);
+  for (const auto form : {cfi::c_form::table, cfi::c_form::tree, cfi::c_form::switch_}) {
+    const compiled::object object(folder.path,
+                                  compiled::source_of<cfi::arch::x86_64>(table->view(), {.form = form, .deref = true}),
+                                  compilers[0]);
+    REQUIRE(object.step() != nullptr);
+    const auto t = compiled::compare_rows<cfi::arch::x86_64>(built.section(), object.step(), true, 0xf, nullptr);
+    CHECK(t.rows == 6);
+    CHECK(t.comparisons == 12);
+    CHECK(t.differences == 0);
   }
 }
 
@@ -176,10 +211,12 @@ TEST_CASE("several emitted files and the runtime header compile together") {
   std::string text;
   (void)cfi::emit_c_runtime<cfi::arch::x86_64>(std::back_inserter(text));
   text += compiled::source_of<cfi::arch::x86_64>(table.view(), {.prefix = "one", .deref = true});
-  text += compiled::source_of<cfi::arch::x86_64>(table.view(), {.form = cfi::c_form::tree, .prefix = "two", .deref = true});
-  text += "size_t all(struct backsight_context *c, const struct backsight_module *m, size_t n, uint64_t *p);\n"
-          "size_t all(struct backsight_context *c, const struct backsight_module *m, size_t n, uint64_t *p) {\n"
-          "  return backsight_walk(c, m, n, (backsight_deref)0, (void *)0, p, 8);\n}\n";
+  text +=
+      compiled::source_of<cfi::arch::x86_64>(table.view(), {.form = cfi::c_form::tree, .prefix = "two", .deref = true});
+  text +=
+      "size_t all(struct backsight_context *c, const struct backsight_module *m, size_t n, uint64_t *p);\n"
+      "size_t all(struct backsight_context *c, const struct backsight_module *m, size_t n, uint64_t *p) {\n"
+      "  return backsight_walk(c, m, n, (backsight_deref)0, (void *)0, p, 8);\n}\n";
   for (const char* command : compilers) {
     if (!available(command)) continue;
     INFO(command);

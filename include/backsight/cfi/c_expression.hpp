@@ -56,9 +56,34 @@ class c_expression {
   [[nodiscard]] static int pops(dwarf::operation code) noexcept {
     using enum dwarf::operation;
     switch (code) {
-      case deref: case deref_size: case dup: case drop: case abs: case neg: case not_: case plus_uconst: case bra: return 1;
-      case over: case swap: case and_: case div: case minus: case mod: case mul: case or_: case plus: case shl:
-      case shr: case shra: case xor_: case eq: case ge: case gt: case le: case lt: case ne: return 2;
+      case deref:
+      case deref_size:
+      case dup:
+      case drop:
+      case abs:
+      case neg:
+      case not_:
+      case plus_uconst:
+      case bra: return 1;
+      case over:
+      case swap:
+      case and_:
+      case div:
+      case minus:
+      case mod:
+      case mul:
+      case or_:
+      case plus:
+      case shl:
+      case shr:
+      case shra:
+      case xor_:
+      case eq:
+      case ge:
+      case gt:
+      case le:
+      case lt:
+      case ne: return 2;
       case rot: return 3;
       default: return 0;
     }
@@ -67,9 +92,15 @@ class c_expression {
     using enum dwarf::operation;
     if (op.is_constant() || op.reads_register() || op.code == pick) return 1;
     switch (op.code) {
-      case nop: case skip: case bra: case drop: case stack_value: return 0;
-      case dup: case swap: return 2;
-      case over: case rot: return 3;
+      case nop:
+      case skip:
+      case bra:
+      case drop:
+      case stack_value: return 0;
+      case dup:
+      case swap: return 2;
+      case over:
+      case rot: return 3;
       default: return 1;
     }
   }
@@ -129,7 +160,8 @@ class c_expression {
           s.ends = true;
           break;
         }
-        const std::size_t depth = p.depth - static_cast<std::size_t>(pops(op.code)) + static_cast<std::size_t>(pushes(op));
+        const std::size_t depth =
+            p.depth - static_cast<std::size_t>(pops(op.code)) + static_cast<std::size_t>(pushes(op));
         deepest_ = depth > deepest_ ? depth : deepest_;
         std::size_t next = op.next;
         if (op.code == dwarf::operation::stack_value) next = code_.size();
@@ -164,13 +196,16 @@ class c_expression {
       if (slot == slots::none) return void(out_("  return 4;\n"));
       if (slot != slots::pc) out_("  if ((c->flags & ", c_wide{slots::flag(slot)}, ") == 0) return 4;\n");
       if (s.depth >= most_depth) return void(out_("  return 6;\n"));
-      out_("  s[", s.depth, "] = (c->r[", slot, "] + ", c_wide{cut(static_cast<std::uint64_t>(op.second))}, ")", out_.cut(), ";\n");
+      out_("  s[", s.depth, "] = (c->r[", slot, "] + ", c_wide{cut(static_cast<std::uint64_t>(op.second))}, ")",
+           out_.cut(), ";\n");
       return;
     }
     if (impossible(op, s.depth)) return void(out_("  return 6;\n"));
     if (op.is_constant()) return void(out_("  s[", s.depth, "] = ", c_wide{cut(op.first)}, ";\n"));
     const std::size_t d = s.depth, a = d - 1, b = d - 2;  // The top and the one below.
-    const auto binary = [&](const char* sign) { out_("  s[", b, "] = (s[", b, "] ", sign, " s[", a, "])", out_.cut(), ";\n"); };
+    const auto binary = [&](const char* sign) {
+      out_("  s[", b, "] = (s[", b, "] ", sign, " s[", a, "])", out_.cut(), ";\n");
+    };
     const auto compare = [&](const char* sign) {
       out_("  s[", b, "] = ");
       put_signed(b);
@@ -179,17 +214,25 @@ class c_expression {
       out_(" ? 1u : 0u;\n");
     };
     switch (op.code) {
-      case deref: out_("  if (!", out_.prefix(), "_load(s[", a, "]", out_.memory_arguments(), ", &s[", a, "])) return 4;\n"); cut_slot(a); break;
+      case deref:
+        out_("  if (!", out_.prefix(), "_load(s[", a, "]", out_.memory_arguments(), ", &s[", a, "])) return 4;\n");
+        cut_slot(a);
+        break;
       case deref_size:
-        out_("  if (!", out_.prefix(), "_load_sized(s[", a, "], ", op.first, "u", out_.memory_arguments(), ", &s[", a, "])) return 4;\n");
+        out_("  if (!", out_.prefix(), "_load_sized(s[", a, "], ", op.first, "u", out_.memory_arguments(), ", &s[", a,
+             "])) return 4;\n");
         break;
       case dup: out_("  s[", d, "] = s[", a, "];\n"); break;
-      case drop: case nop: case skip: case stack_value: break;
+      case drop:
+      case nop:
+      case skip:
+      case stack_value: break;
       case over: out_("  s[", d, "] = s[", b, "];\n"); break;
       case pick: out_("  s[", d, "] = s[", d - 1 - static_cast<std::size_t>(op.first), "];\n"); break;
       case swap: out_("  { uint64_t t = s[", a, "]; s[", a, "] = s[", b, "]; s[", b, "] = t; }\n"); break;
       case rot:
-        out_("  { uint64_t t = s[", a, "]; s[", a, "] = s[", b, "]; s[", b, "] = s[", d - 3, "]; s[", d - 3, "] = t; }\n");
+        out_("  { uint64_t t = s[", a, "]; s[", a, "] = s[", b, "]; s[", b, "] = s[", d - 3, "]; s[", d - 3,
+             "] = t; }\n");
         break;
       case abs:
         out_("  if (");
@@ -215,7 +258,9 @@ class c_expression {
       case mod: out_("  if (s[", a, "] == 0) return 6;\n  s[", b, "] %= s[", a, "];\n"); break;
       case neg: out_("  s[", a, "] = (0u - s[", a, "])", out_.cut(), ";\n"); break;
       case not_: out_("  s[", a, "] = ~s[", a, "]", out_.cut(), ";\n"); break;
-      case shl: out_("  s[", b, "] = (s[", a, "] >= ", width * 8, " ? 0u : s[", b, "] << s[", a, "])", out_.cut(), ";\n"); break;
+      case shl:
+        out_("  s[", b, "] = (s[", a, "] >= ", width * 8, " ? 0u : s[", b, "] << s[", a, "])", out_.cut(), ";\n");
+        break;
       case shr: out_("  s[", b, "] = s[", a, "] >= ", width * 8, " ? 0u : s[", b, "] >> s[", a, "];\n"); break;
       case shra:
         out_("  s[", b, "] = (uint64_t)(");

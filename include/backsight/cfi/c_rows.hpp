@@ -98,7 +98,8 @@ class c_rows {
     if (wanted == c_registers::all) {
       keep_.fill(true);
     } else {
-      for (const std::size_t slot : {slots::pc, slots::stack_pointer, slots::frame_pointer, slots::base}) keep_[slot] = true;
+      for (const std::size_t slot : {slots::pc, slots::stack_pointer, slots::frame_pointer, slots::base})
+        keep_[slot] = true;
       for (std::size_t i = 0; i < from.rule_count(); ++i) keep_what_is_read(from, rule_view(from.rule(i)));
     }
     std::vector<std::uint32_t> numbers(from.rule_count(), table_view::no_rule);
@@ -117,7 +118,9 @@ class c_rows {
 
   [[nodiscard]] const std::vector<c_row>& rows() const noexcept { return rows_; }
   [[nodiscard]] const std::vector<c_rule>& rules() const noexcept { return rules_; }
-  [[nodiscard]] byte_view text(const c_rule& rule) const noexcept { return byte_view(texts_).subspan(rule.offset, rule.size); }
+  [[nodiscard]] byte_view text(const c_rule& rule) const noexcept {
+    return byte_view(texts_).subspan(rule.offset, rule.size);
+  }
   /// A context's slot is recovered.
   [[nodiscard]] bool keeps(std::size_t slot) const noexcept { return keep_[slot]; }
 
@@ -171,8 +174,8 @@ class c_rows {
     if (!made.outermost) put_text(from, bytes);
     made.size = texts_.size() - offset;
     const std::uint64_t hash = checksum(text(made)) * 4 + (made.signal_frame ? 1 : 0) + (made.outermost ? 2 : 0);
-    const auto first = std::lower_bound(known.begin(), known.end(), hash,
-                                        [](const hashed& a, std::uint64_t b) { return a.hash < b; });
+    const auto first =
+        std::lower_bound(known.begin(), known.end(), hash, [](const hashed& a, std::uint64_t b) { return a.hash < b; });
     for (auto at = first; at != known.end() && at->hash == hash; ++at) {
       const c_rule& other = rules_[at->rule];
       const byte_view a = text(made), b = text(other);
@@ -214,9 +217,7 @@ class c_rows {
     }
     write_general_rule(
         r, column, expressions,
-        [&](std::uint32_t reg) {
-          return reg == column || (slots::of(reg) != slots::none && keep_[slots::of(reg)]);
-        },
+        [&](std::uint32_t reg) { return reg == column || (slots::of(reg) != slots::none && keep_[slots::of(reg)]); },
         [&](std::byte b) { texts_.push_back(b); });
   }
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
+#include <utility>
 #include <vector>
 
 #include <backsight/cfi/c_expression.hpp>
+#include <backsight/cfi/c_packed_rules.hpp>
 #include <backsight/cfi/c_rows.hpp>
 #include <backsight/cfi/c_writer.hpp>
 #include <backsight/cfi/general_rule.hpp>
@@ -21,43 +21,29 @@ template <class Arch, class Out>
 class c_rule_writer {
  public:
   using slots = c_slots<Arch>;
-  /// cfa = slot + offset; the return address and the kept preserved registers at words from the CFA, 0 for unchanged.
-  struct packed {
-    std::uint8_t slot = 0;
-    std::int32_t offset = 0;
-    std::int8_t return_address = 0;
-    std::array<std::int8_t, Arch::saved.size()> saved{};
-  };
 
-  c_rule_writer(c_writer<Out>& out, const c_rows<Arch>& rows) : out_(out), rows_(rows) {
-    for (std::size_t i = 0; i < Arch::saved.size(); ++i) {
-      if (rows.keeps(slots::of(Arch::saved[i]))) columns_.push_back(i);
-    }
-    for (const c_rule& rule : rows.rules()) {
-      packed_.push_back(pack(rule));
-      shared_uses_ += packed_.back().has_value() ? 1U : 0U;
-    }
-  }
+  /// `in_code`: rules are constants of the code that calls the shared function, and not an array.
+  c_rule_writer(c_writer<Out>& out, const c_rows<Arch>& rows, bool in_code)
+      : out_(out), rows_(rows), packed_(rows), in_code_(in_code) {}
 
-  [[nodiscard]] const std::vector<std::size_t>& columns() const noexcept { return columns_; }
-  /// The rule as the shared function takes it; absent for one with a function of its own.
-  [[nodiscard]] const std::optional<packed>& packed_rule(std::size_t rule) const noexcept { return packed_[rule]; }
+  [[nodiscard]] const c_packed_rules<Arch>& packed() const noexcept { return packed_; }
 
   /// What all forms need in front: memory, stopping, the shared function and those of rules.
   void write_functions() {
     const auto p = out_.prefix();
     write_load();
-    out_("static int ", p, "_stop(struct backsight_context *c, int why) {\n",
-         "  c->flags |= why == 1 ? UINT64_C(0x20) : UINT64_C(0x80);\n  c->error = (uint32_t)why;\n  return why;\n}\n\n");
+    out_(
+        "static int ", p, "_stop(struct backsight_context *c, int why) {\n",
+        "  c->flags |= why == 1 ? UINT64_C(0x20) : UINT64_C(0x80);\n  c->error = (uint32_t)why;\n  return why;\n}\n\n");
     write_shared();
-    for (std::size_t i = 0; i < packed_.size(); ++i) {
-      if (!packed_[i]) write_own(i);
+    for (std::size_t i = 0; i < rows_.rules().size(); ++i) {
+      if (!packed_.rule(i)) write_own(i);
     }
   }
 
   /// Statements that keep compilers from calling functions unused that this object has no use for.
   void write_uses() {
-    if (shared_uses_ == 0) out_("  (void)", out_.prefix(), "_frame;\n");
+    if (packed_.count() == 0) out_("  (void)", out_.prefix(), "_frame;\n");
     if (sized_) out_("  (void)", out_.prefix(), "_load_sized;\n");
   }
 
@@ -92,9 +78,9 @@ class c_rule_writer {
   /// The call that applies a rule.
   void call(std::size_t number) {
     const auto p = out_.prefix();
-    if (const auto& rule = packed_[number]) {
-      out_(p, "_frame(c", out_.memory_arguments(), ", ", unsigned{rule->slot}, "u, ", rule->offset, ", ", int{rule->return_address});
-      for (const std::size_t i : columns_) out_(", ", int{rule->saved[i]});
+    if (const auto& rule = packed_.rule(number)) {
+      out_(p, "_frame(c, ", c_wide{packed_.word_of(*rule, 0)}, out_.memory_arguments());
+      for (std::size_t word = 1; word < packed_.words(); ++word) out_(", ", c_wide{packed_.word_of(*rule, word)});
       out_(')');
     } else {
       out_(p, "_rule_", number, "(c", out_.memory_arguments(), ')');
@@ -103,49 +89,8 @@ class c_rule_writer {
 
  private:
   void put_offset(std::int64_t offset) {
-    out_(offset < 0 ? " - " : " + ", offset < 0 ? 0 - static_cast<std::uint64_t>(offset) : static_cast<std::uint64_t>(offset));
-  }
-
-  [[nodiscard]] std::optional<packed> pack(const c_rule& rule) const {
-    if (rule.outermost || rule.signal_frame) return std::nullopt;
-    constexpr std::int64_t word = Arch::address_size;
-    packed made;
-    bool fits = true;
-    std::uint64_t column = 0;
-    bool has_return_address = false;
-    const auto in_words = [&](std::int64_t offset) -> std::int8_t {
-      fits = fits && offset % word == 0 && offset != 0 && offset / word <= 127 && offset / word >= -128;
-      return fits ? static_cast<std::int8_t>(offset / word) : std::int8_t{0};
-    };
-    const trace_error error = walk_general_rule(
-        rows_.text(rule),
-        [&](const cfa_rule& cfa, std::uint64_t return_address_column) {
-          column = return_address_column;
-          fits = cfa.kind == cfa_kind::register_offset && slots::of(cfa.reg) != slots::none &&
-                 cfa.offset <= 0x7fffffff && cfa.offset >= -0x7fffffff - 1;
-          if (!fits) return false;
-          made.slot = slots::of(cfa.reg);
-          made.offset = static_cast<std::int32_t>(cfa.offset);
-          return true;
-        },
-        [&](const register_rule& r) {
-          if (r.reg == column) {
-            has_return_address = true;
-            if (r.kind != rule_kind::at_cfa_offset) return fits = false;
-            made.return_address = in_words(r.value);
-            return fits;
-          }
-          if (r.reg == Arch::stack_pointer) return fits = r.kind == rule_kind::is_cfa_offset && r.value == 0;
-          for (const std::size_t i : columns_) {
-            if (Arch::saved[i] != r.reg) continue;
-            if (r.kind == rule_kind::at_cfa_offset) made.saved[i] = in_words(r.value);
-            else if (r.kind != rule_kind::same_value) fits = false;
-            return fits;
-          }
-          return fits = r.kind == rule_kind::same_value;
-        });
-    if (error || !fits || (!has_return_address && column != Arch::return_address)) return std::nullopt;
-    return made;
+    out_(offset < 0 ? " - " : " + ",
+         offset < 0 ? 0 - static_cast<std::uint64_t>(offset) : static_cast<std::uint64_t>(offset));
   }
 
   void write_load() {
@@ -160,7 +105,8 @@ class c_rule_writer {
     }
     sized_ = needs_sized_load();
     if (!sized_) return;
-    out_("static int ", p, "_load_sized(uint64_t address, unsigned size", out_.memory_parameters(), ", uint64_t *value) {\n");
+    out_("static int ", p, "_load_sized(uint64_t address, unsigned size", out_.memory_parameters(),
+         ", uint64_t *value) {\n");
     if (out_.has_deref()) {
       out_("  if (!deref(memory, address, value)) return 0;\n  if (size < ", Arch::address_size,
            "u) *value &= (UINT64_C(1) << (size * 8u)) - 1u;\n  return 1;\n}\n\n");
@@ -219,30 +165,52 @@ class c_rule_writer {
 
   void write_shared() {
     const auto p = out_.prefix();
-    out_("/* cfa = r[slot] + offset; ra and the registers are saved at so many words from the cfa, 0 for unchanged. */\n",
-         "static int ", p, "_frame(struct backsight_context *c", out_.memory_parameters(),
-         ", unsigned slot, int32_t offset, int ra_word");
-    for (const std::size_t i : columns_) out_(", int r", unsigned{Arch::saved[i]});
-    out_(") {\n  uint64_t cfa, ra, pc;\n  if ((c->flags >> (slot < 4u ? slot : slot + 4u) & 1u) == 0) return ", p,
-         "_stop(c, 4);\n  cfa = (c->r[slot] + (uint64_t)(int64_t)offset)", out_.cut(), ";\n  if (ra_word != 0) {\n    if (!", p,
-         "_load((cfa + (uint64_t)(int64_t)(ra_word * ", Arch::address_size, "))", out_.cut(), out_.memory_arguments(), ", &ra)) return ", p, "_stop(c, 4);\n  } else {\n");
+    out_(
+        "/* cfa = r[slot] + offset; ra and the registers are saved at so many words from the cfa, 0 for unchanged. "
+        "*/\n",
+        "static ", in_code_ ? "BACKSIGHT_OUTLINE " : "", "int ", p, "_frame(struct backsight_context *c");
+    if (in_code_) {
+      // In the places of the step's own arguments, so that none has to be moved.
+      out_(", uint64_t word_0", out_.memory_parameters());
+      for (std::size_t word = 1; word < packed_.words(); ++word) out_(", uint64_t word_", word);
+      out_(
+          ") {\n  const unsigned slot = (unsigned)(word_0 & 255u);\n  const int ra_word = (int8_t)(word_0 >> 8 & "
+          "255u);\n",
+          "  const int32_t offset = (int32_t)(uint32_t)(word_0 >> 32);\n");
+      for (std::size_t column = 0; column < packed_.columns().size(); ++column) {
+        const auto [word, shift] = packed_.place_of(column);
+        out_("  const int r", unsigned{Arch::saved[packed_.columns()[column]]}, " = (int8_t)(word_", word, " >> ",
+             shift, " & 255u);\n");
+      }
+    } else {
+      out_(out_.memory_parameters(), ", unsigned slot, int32_t offset, int ra_word");
+      for (const std::size_t i : packed_.columns()) out_(", int r", unsigned{Arch::saved[i]});
+      out_(") {\n");
+    }
+    out_("  uint64_t cfa, ra, pc;\n  if ((c->flags >> (slot < 4u ? slot : slot + 4u) & 1u) == 0) return ", p,
+         "_stop(c, 4);\n  cfa = (c->r[slot] + (uint64_t)(int64_t)offset)", out_.cut(),
+         ";\n  if (ra_word != 0) {\n    if (!", p, "_load((cfa + (uint64_t)(int64_t)(ra_word * ", Arch::address_size,
+         "))", out_.cut(), out_.memory_arguments(), ", &ra)) return ", p, "_stop(c, 4);\n  } else {\n");
     const std::size_t own = slots::of(Arch::return_address);
     if constexpr (!Arch::return_address_is_pc) {
       out_("    if ((c->flags & ", c_wide{slots::flag(own)}, ") == 0) return ", p, "_stop(c, 6);\n");
     }
     out_("    ra = c->r[", own, "];\n  }\n");
     write_pc("ra");
-    out_("  if (pc == 0) return ", p, "_stop(c, 1);\n  if (pc == c->r[0] && cfa == c->r[1]) return ", p, "_stop(c, 5);\n");
-    for (const std::size_t i : columns_) {
+    out_("  if (pc == 0) return ", p, "_stop(c, 1);\n  if (pc == c->r[0] && cfa == c->r[1]) return ", p,
+         "_stop(c, 5);\n");
+    for (const std::size_t i : packed_.columns()) {
       const std::size_t slot = slots::of(Arch::saved[i]);
       const unsigned reg = Arch::saved[i];
-      out_("  if (r", reg, " != 0) {\n    if (", p, "_load((cfa + (uint64_t)(int64_t)(r", reg, " * ", Arch::address_size, "))", out_.cut(),
-           out_.memory_arguments(), ", &c->r[", slot, "])) c->flags |= ", c_wide{slots::flag(slot)}, ";\n    else c->flags &= ~",
-           c_wide{slots::flag(slot)}, ";\n  }\n");
+      out_("  if (r", reg, " != 0) {\n    if (", p, "_load((cfa + (uint64_t)(int64_t)(r", reg, " * ",
+           Arch::address_size, "))", out_.cut(), out_.memory_arguments(), ", &c->r[", slot,
+           "])) c->flags |= ", c_wide{slots::flag(slot)}, ";\n    else c->flags &= ~", c_wide{slots::flag(slot)},
+           ";\n  }\n");
     }
     out_("  c->r[0] = pc;\n  c->r[1] = cfa;\n");
     write_return_address("c->");
-    out_("  c->flags = (c->flags & ", c_wide{kept_flags() & ~c_flag_exact}, ") | ", c_wide{slots::flag(1)}, ";\n  return 0;\n}\n\n");
+    out_("  c->flags = (c->flags & ", c_wide{kept_flags() & ~c_flag_exact}, ") | ", c_wide{slots::flag(1)},
+         ";\n  return 0;\n}\n\n");
   }
 
   /// An offset from the CFA, as an expression of C.
@@ -256,7 +224,8 @@ class c_rule_writer {
     const c_rule& rule = rows_.rules()[number];
     const byte_view text = rows_.text(rule);
     if (rule.outermost) {
-      out_("/* outermost */\nstatic int ", p, "_rule_", number, "(struct backsight_context *c", out_.memory_parameters(), ") {\n");
+      out_("/* outermost */\nstatic int ", p, "_rule_", number, "(struct backsight_context *c",
+           out_.memory_parameters(), ") {\n");
       if (out_.has_deref()) out_("  (void)deref;\n  (void)memory;\n");
       out_("  return ", p, "_stop(c, 1);\n}\n\n");
       return;
@@ -277,7 +246,9 @@ class c_rule_writer {
         });
     // Expressions first, as functions.
     const std::size_t first_expression = expressions_;
-    const auto code_of = [&](const expression_ref& e) { return text.subspan(static_cast<std::size_t>(e.offset), e.size); };
+    const auto code_of = [&](const expression_ref& e) {
+      return text.subspan(static_cast<std::size_t>(e.offset), e.size);
+    };
     if (cfa.kind == cfa_kind::expression) {
       c_expression<Arch, Out>(out_, code_of(cfa.expression), false, column).write(expressions_++);
     }
@@ -289,17 +260,19 @@ class c_rule_writer {
     std::size_t expression = first_expression;
     out_("/* ");
     describe(number);
-    out_(" */\nstatic int ", p, "_rule_", number, "(struct backsight_context *c", out_.memory_parameters(),
+    out_(" */\nstatic BACKSIGHT_OUTLINE int ", p, "_rule_", number, "(struct backsight_context *c",
+         out_.memory_parameters(),
          ") {\n  struct backsight_context n = *c;\n  uint64_t cfa = 0, ra = 0, pc = 0, v = 0;\n  int error = 0;\n",
          "  (void)n;\n  (void)ra;\n  (void)pc;\n  (void)v;\n  (void)error;\n");
     if (out_.has_deref()) out_("  (void)deref;\n  (void)memory;\n");
     if (cfa.kind == cfa_kind::register_offset && slots::of(cfa.reg) != slots::none) {
       const std::size_t slot = slots::of(cfa.reg);
       const auto offset = static_cast<std::uint64_t>(cfa.offset);
-      out_("  if ((c->flags & ", c_wide{slots::flag(slot)}, ") == 0) return ", p, "_stop(c, 4);\n  cfa = (c->r[", slot, "] + ",
-           c_wide{Arch::address_size == 4 ? offset & 0xffffffffU : offset}, ")", out_.cut(), ";\n");
+      out_("  if ((c->flags & ", c_wide{slots::flag(slot)}, ") == 0) return ", p, "_stop(c, 4);\n  cfa = (c->r[", slot,
+           "] + ", c_wide{Arch::address_size == 4 ? offset & 0xffffffffU : offset}, ")", out_.cut(), ";\n");
     } else if (cfa.kind == cfa_kind::expression) {
-      out_("  error = ", p, "_expression_", expression++, "(c, 0", out_.memory_arguments(), ", &cfa);\n  if (error != 0) return ", p, "_stop(c, error);\n");
+      out_("  error = ", p, "_expression_", expression++, "(c, 0", out_.memory_arguments(),
+           ", &cfa);\n  if (error != 0) return ", p, "_stop(c, error);\n");
     } else {
       return void(out_("  return ", p, "_stop(c, ", cfa.kind == cfa_kind::none ? 6 : 4, ");\n}\n\n"));
     }
@@ -318,10 +291,12 @@ class c_rule_writer {
     if (!has_return_address) {
       const std::uint8_t slot = slots::of(column);
       if (slot == slots::none) return void(out_("  return ", p, "_stop(c, 6);\n}\n\n"));
-      out_("  if ((c->flags & ", c_wide{slots::flag(slot)}, ") == 0) return ", p, "_stop(c, 6);\n  ra = c->r[", unsigned{slot}, "];\n");
+      out_("  if ((c->flags & ", c_wide{slots::flag(slot)}, ") == 0) return ", p, "_stop(c, 6);\n  ra = c->r[",
+           unsigned{slot}, "];\n");
     }
     write_pc("ra");
-    out_("  if (pc == 0) return ", p, "_stop(c, 1);\n  if (pc == c->r[0] && cfa == c->r[1]) return ", p, "_stop(c, 5);\n  n.r[0] = pc;\n");
+    out_("  if (pc == 0) return ", p, "_stop(c, 1);\n  if (pc == c->r[0] && cfa == c->r[1]) return ", p,
+         "_stop(c, 5);\n  n.r[0] = pc;\n");
     write_return_address("n.");
     out_("  n.flags = (n.flags & ", c_wide{kept_flags() & ~c_flag_exact}, ")");
     if (rule.signal_frame) out_(" | UINT64_C(0x10)");
@@ -332,7 +307,8 @@ class c_rule_writer {
     const auto from_register = [&](std::uint64_t reg) {
       const std::uint8_t slot = slots::of(reg);
       if (slot == slots::none) return void(out_("  return ", p, "_stop(c, 4);\n"));
-      out_("  if ((c->flags & ", c_wide{slots::flag(slot)}, ") == 0) return ", p, "_stop(c, 4);\n  ra = c->r[", unsigned{slot}, "];\n");
+      out_("  if ((c->flags & ", c_wide{slots::flag(slot)}, ") == 0) return ", p, "_stop(c, 4);\n  ra = c->r[",
+           unsigned{slot}, "];\n");
     };
     switch (r.kind) {
       case rule_kind::undefined: break;
@@ -340,12 +316,13 @@ class c_rule_writer {
       case rule_kind::in_register: from_register(static_cast<std::uint64_t>(r.value)); break;
       case rule_kind::is_cfa_offset: out_("  ra = "), put_cfa_plus(r.value), out_(";\n"); break;
       case rule_kind::at_cfa_offset:
-        out_("  if (!", p, "_load("), put_cfa_plus(r.value), out_(out_.memory_arguments(), ", &ra)) return ", p, "_stop(c, 4);\n");
+        out_("  if (!", p, "_load("), put_cfa_plus(r.value),
+            out_(out_.memory_arguments(), ", &ra)) return ", p, "_stop(c, 4);\n");
         break;
       case rule_kind::at_expression:
       case rule_kind::is_expression:
-        out_("  error = ", p, "_expression_", expression++, "(c, cfa", out_.memory_arguments(), ", &ra);\n  if (error != 0) return ",
-             p, "_stop(c, error);\n");
+        out_("  error = ", p, "_expression_", expression++, "(c, cfa", out_.memory_arguments(),
+             ", &ra);\n  if (error != 0) return ", p, "_stop(c, error);\n");
         if (r.kind == rule_kind::at_expression) {
           out_("  if (!", p, "_load(ra", out_.memory_arguments(), ", &ra)) return ", p, "_stop(c, 4);\n");
         }
@@ -357,13 +334,15 @@ class c_rule_writer {
     const std::size_t slot = slots::of(r.reg);
     const c_wide flag{slots::flag(slot)};
     const auto keep_if = [&](const char* condition_end) {
-      out_(condition_end, " {\n    n.r[", slot, "] = v;\n    n.flags |= ", flag, ";\n  } else {\n    n.flags &= ~", flag, ";\n  }\n");
+      out_(condition_end, " {\n    n.r[", slot, "] = v;\n    n.flags |= ", flag, ";\n  } else {\n    n.flags &= ~",
+           flag, ";\n  }\n");
     };
     switch (r.kind) {
       case rule_kind::undefined: out_("  n.flags &= ~", flag, ";\n"); break;
       case rule_kind::same_value:
       case rule_kind::in_register: {
-        const std::uint8_t from = slots::of(r.kind == rule_kind::same_value ? r.reg : static_cast<std::uint64_t>(r.value));
+        const std::uint8_t from =
+            slots::of(r.kind == rule_kind::same_value ? r.reg : static_cast<std::uint64_t>(r.value));
         if (from == slots::none) {
           out_("  n.flags &= ~", flag, ";\n");
           break;
@@ -390,10 +369,9 @@ class c_rule_writer {
 
   c_writer<Out>& out_;
   const c_rows<Arch>& rows_;
-  std::vector<std::size_t> columns_;
-  std::vector<std::optional<packed>> packed_;
+  c_packed_rules<Arch> packed_;
+  bool in_code_;
   std::size_t expressions_ = 0;
-  std::size_t shared_uses_ = 0;
   bool sized_ = false;
 };
 

@@ -24,10 +24,14 @@ template <class Arch, class Out>
 void write_context(c_writer<Out>& out) {
   using slots = c_slots<Arch>;
   out("#ifndef BACKSIGHT_CONTEXT\n#define BACKSIGHT_CONTEXT ", Arch::elf_machine,
-      "\n/* The registers of a frame. Slot 0 is the pc; flags has a bit for each slot whose value is known: bit 0 to 3 for\n",
-      "   slots 0 to 3, bit slot + 4 for others. Further bits: 0x10 the pc is an instruction to be executed (the first frame,\n",
-      "   or one that a signal interrupted), 0x20 the walk is at its end, 0x80 error. error: 1 outermost frame, 2 no module,\n",
-      "   3 no call frame information, 4 unreadable, 5 no progress, 6 bad rule, 7 limit of frames.\n   DWARF numbers of slots:");
+      "\n/* The registers of a frame. Slot 0 is the pc; flags has a bit for each slot whose value is known: bit 0 to 3 "
+      "for\n",
+      "   slots 0 to 3, bit slot + 4 for others. Further bits: 0x10 the pc is an instruction to be executed (the first "
+      "frame,\n",
+      "   or one that a signal interrupted), 0x20 the walk is at its end, 0x80 error. error: 1 outermost frame, 2 no "
+      "module,\n",
+      "   3 no call frame information, 4 unreadable, 5 no progress, 6 bad rule, 7 limit of frames.\n   DWARF numbers "
+      "of slots:");
   for (std::size_t slot = 0; slot < slots::count; ++slot) {
     const unsigned reg = slots::numbers.register_of[slot];
     if (reg == slots::none) out(" pc");
@@ -36,6 +40,9 @@ void write_context(c_writer<Out>& out) {
   out(" */\nstruct backsight_context {\n  uint64_t flags;\n  uint64_t r[", slots::count, "];\n  uint32_t error;\n};\n",
       "/* Reads the word of ", Arch::address_size, " bytes at an address; 0 when it cannot be read. */\n",
       "typedef int (*backsight_deref)(void *memory, uint64_t address, uint64_t *value);\n",
+      "/* Functions that must not become part of others: their callers are small without them. */\n",
+      "#if defined(__GNUC__)\n#define BACKSIGHT_OUTLINE __attribute__((noinline))\n#else\n#define "
+      "BACKSIGHT_OUTLINE\n#endif\n",
       "#elif BACKSIGHT_CONTEXT != ", Arch::elf_machine, "\n#error \"emitted code for two machines\"\n#endif\n\n");
 }
 
@@ -46,7 +53,8 @@ void write_runtime(c_writer<Out>& out) {
   write_context<Arch>(out);
   std::uint64_t known = c_flag_exact;
   for (std::size_t slot = 0; slot < c_slots<Arch>::count; ++slot) known |= c_slots<Arch>::flag(slot);
-  out("/* The flags of a first frame whose registers are all known. */\n#define BACKSIGHT_ALL_KNOWN ", c_wide{known}, "\n\n");
+  out("/* The flags of a first frame whose registers are all known. */\n#define BACKSIGHT_ALL_KNOWN ", c_wide{known},
+      "\n\n");
   out(R"(typedef int (*backsight_step)(struct backsight_context *c, uint64_t bias, backsight_deref deref, void *memory);
 
 /* A mapped piece of an object's code: load addresses, load address minus emitted address, and the object's unwinder. */

@@ -7,10 +7,12 @@
 #include <string_view>
 #include <utility>
 
-#include <backsight/cfi/c_forms.hpp>
+#include <backsight/cfi/c_code_form.hpp>
+#include <backsight/cfi/c_names.hpp>
 #include <backsight/cfi/c_rows.hpp>
 #include <backsight/cfi/c_rules.hpp>
 #include <backsight/cfi/c_runtime.hpp>
+#include <backsight/cfi/c_table_form.hpp>
 #include <backsight/cfi/c_writer.hpp>
 #include <backsight/cfi/section.hpp>
 #include <backsight/cfi/table.hpp>
@@ -31,8 +33,8 @@ struct c_options {
   c_form form = c_form::table;
   c_registers registers = c_registers::return_address;
   std::string_view prefix = "backsight";  ///< Of the function `PREFIX_step` and all that is static: an identifier of C.
-  bool deref = false;       ///< Memory is read through a function that the caller gives, not by plain loads.
-  std::uint64_t base = 0;   ///< Emitted addresses count from this link-time address; 0: they are link-time addresses.
+  bool deref = false;      ///< Memory is read through a function that the caller gives, not by plain loads.
+  std::uint64_t base = 0;  ///< Emitted addresses count from this link-time address; 0: they are link-time addresses.
   std::span<const c_function> names{};  ///< Written as comments; ascending by begin. May be empty.
 };
 
@@ -54,17 +56,19 @@ result<Out> emit_c(Out to, const table_view& from, const c_options& options = {}
   const detail::c_rows<Arch> rows(from, options.registers);
   detail::c_writer<Out> out(std::move(to), options.prefix, options.deref, Arch::address_size);
   const auto p = options.prefix;
-  out("/* Unwinds ", Arch::name, " frames of one object file. Made by backsight; do not edit. */\n#include <stdint.h>\n\n");
+  out("/* Unwinds ", Arch::name,
+      " frames of one object file. Made by backsight; do not edit. */\n#include <stdint.h>\n\n");
   detail::write_context<Arch>(out);
   out("#ifdef __cplusplus\nextern \"C\" {\n#endif\nint ", p, "_step(struct backsight_context *c, uint64_t bias",
       out.memory_parameters(), ");\n#ifdef __cplusplus\n}\n#endif\n\n");
 
   const bool empty = rows.rows().empty();
-  detail::c_rule_writer<Arch, Out> rules(out, rows);
+  detail::c_rule_writer<Arch, Out> rules(out, rows, options.form != c_form::table);
   rules.write_functions();
   detail::c_table_form<Arch, Out> table_form(out, rows, rules, options.base);
   detail::c_code_form<Arch, Out> code_form(out, rows, rules, options.base);
   if (!empty && options.form == c_form::table) table_form.write(options.names);
+  if (!empty && options.form == c_form::tree) code_form.write_parts(options.names);
   if (options.form == c_form::switch_) {
     out("/* Case ranges are not in the standard. */\n#if defined(__GNUC__)\n#pragma GCC diagnostic push\n",
         "#pragma GCC diagnostic ignored \"-Wpedantic\"\n#endif\n");
@@ -73,7 +77,7 @@ result<Out> emit_c(Out to, const table_view& from, const c_options& options = {}
   // The row of a call is that of the byte before its return address.
   out("  const uint64_t address = (c->r[0] - bias - ((c->flags & UINT64_C(0x10)) != 0 ? 0u : 1u))", out.cut(), ";\n");
   if (!empty && options.form == c_form::table) table_form.write_step_variables();
-  if (!empty && options.form == c_form::tree && code_form.narrow()) out("  int32_t at;\n");
+  if (!empty && options.form == c_form::tree) code_form.write_tree_variables();
   rules.write_uses();
   if (empty) {
     out("  (void)address;\n");
@@ -82,7 +86,7 @@ result<Out> emit_c(Out to, const table_view& from, const c_options& options = {}
   } else if (options.form == c_form::table) {
     table_form.write_step_body();
   } else if (options.form == c_form::tree) {
-    code_form.write_tree(options.names);
+    code_form.write_tree();
   } else {
     code_form.write_switch(options.names);
   }

@@ -18,6 +18,7 @@
 #include <backsight/cfi/arch/x86_64.hpp>
 #include <backsight/cfi/c_source.hpp>
 #include <backsight/cfi/frame_sections.hpp>
+#include <backsight/core/text.hpp>
 #include <backsight/io/mapped_file.hpp>
 
 namespace cfi = backsight::cfi;
@@ -43,7 +44,7 @@ step_function unwinder_of(const std::string& path) {
   const auto frames = image ? cfi::find_frame_section(*image, cfi::section_kind::eh_frame) : backsight::result<cfi::frame_section>(image.error());
   if (!frames) return nullptr;
   std::string name;
-  for (const std::byte b : image->build_id()) name += "0123456789abcdef"[std::to_integer<int>(b) >> 4], name += "0123456789abcdef"[std::to_integer<int>(b) & 15];
+  (void)backsight::text::hex_bytes(std::back_inserter(name), image->build_id());
   const std::string stem = folder + "/" + (name.empty() ? std::filesystem::path(path).filename().string() : name);
   if (!std::filesystem::exists(stem + ".so")) {
     const cfi::section<backsight::order::little> section(frames->bytes, frames->info);

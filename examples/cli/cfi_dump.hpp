@@ -4,12 +4,14 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <backsight/cfi/interpreter.hpp>
 #include <backsight/cfi/section.hpp>
+#include <backsight/core/text.hpp>
 
 namespace backsight::cli {
 
@@ -19,13 +21,7 @@ class row_printer {
   explicit row_printer(byte_view section) : section_(section) {}
 
   static void append_hex(std::string& out, std::uint64_t value) {
-    char digits[16];
-    int n = 0;
-    do {
-      digits[n++] = "0123456789abcdef"[value & 15U];
-      value >>= 4;
-    } while (value != 0);
-    while (n > 0) out += digits[--n];
+    (void)text::hexadecimal(std::back_inserter(out), value);
   }
   void append(std::string& out, std::uint64_t location, const cfi::row& row) const {
     append_hex(out, location);
@@ -66,10 +62,7 @@ class row_printer {
   }
   void append_expression(std::string& out, const char* kind, const cfi::expression_ref& at) const {
     out += kind;
-    for (const std::byte byte : section_.subspan(static_cast<std::size_t>(at.offset), at.size)) {
-      out += "0123456789abcdef"[std::to_integer<unsigned>(byte) >> 4];
-      out += "0123456789abcdef"[std::to_integer<unsigned>(byte) & 15U];
-    }
+    (void)text::hex_bytes(std::back_inserter(out), section_.subspan(static_cast<std::size_t>(at.offset), at.size));
   }
   byte_view section_;
 };

@@ -10,12 +10,12 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -24,6 +24,7 @@
 
 #include <backsight/cfi/arch/generic.hpp>
 #include <backsight/cfi/c_source.hpp>
+#include <backsight/core/text.hpp>
 #include <backsight/elf/symbols.hpp>
 
 #include "commands.hpp"
@@ -160,15 +161,6 @@ bool run(const std::vector<std::string>& words) {
   return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-std::string hex_of(bs::byte_view bytes) {
-  std::string text;
-  for (const std::byte b : bytes) {
-    text += "0123456789abcdef"[std::to_integer<unsigned>(b) >> 4];
-    text += "0123456789abcdef"[std::to_integer<unsigned>(b) & 15U];
-  }
-  return text;
-}
-
 bool holds(const std::string& path, const std::string& text) {
   std::ifstream file(path, std::ios::binary);
   return file && std::equal(std::istreambuf_iterator<char>(file), {}, text.begin(), text.end());
@@ -193,13 +185,11 @@ int compile_one(const std::string& path, const c_source_options& options, const 
   wanted.prefix = "backsight";
   wanted.deref = true;
   if (const int code = emit(path, input, options.section, wanted, std::back_inserter(text)); code != success) return code;
-  id = hex_of(input.image.build_id());
+  (void)bs::text::hex_bytes(std::back_inserter(id), input.image.build_id());
   if (id.empty()) {
-    std::vector<std::byte> bytes(text.size());
-    std::memcpy(bytes.data(), text.data(), text.size());
-    char digits[24];
-    std::snprintf(digits, sizeof digits, "text-%016llx", static_cast<unsigned long long>(cfi::detail::checksum(bytes)));
-    id = digits;
+    const bs::byte_view bytes = std::as_bytes(std::span(text));
+    id = "text-";
+    (void)bs::text::hexadecimal(std::back_inserter(id), cfi::detail::checksum(bytes), 16);
   }
   const std::string stem = options.output + "/" + id;
   const bool cached = holds(stem + ".c", text) && ::access((stem + ".so").c_str(), R_OK) == 0;

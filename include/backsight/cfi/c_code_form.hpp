@@ -14,15 +14,16 @@
 
 namespace backsight::cfi::detail {
 
-/// The forms of code: an if/else tree or a switch over the rows, and each distinct rule once behind a label.
+/// The forms of code: an if/else tree or a switch over the rows, and each distinct rule once a function behind a label.
 template <class Arch, class Out>
 class c_code_form {
  public:
   c_code_form(c_writer<Out>& out, const c_rows<Arch>& rows, c_rule_writer<Arch, Out>& rules, std::uint64_t base)
       : out_(out), rows_(rows), rules_(rules), base_(base) {}
 
-  /// The tree is cut into functions of a few thousand rows: GCC takes much more than twice as long for twice the code.
-  void write_parts(std::span<const c_function> functions) {
+  /// The tree, or the switch, is cut into functions of a few thousand rows: GCC takes much more than twice as long for
+  /// twice the code.
+  void write_parts(std::span<const c_function> functions, bool cases) {
     constexpr std::size_t rows_in_part = 2048;
     c_names<Out> names(out_, functions);
     find_windows();
@@ -42,17 +43,19 @@ class c_code_form {
         origin_ = base_;
         out_("  const uint64_t at = place;\n");
       }
-      out_("  int8_t key;\n  (void)key;\n  (void)at;\n");
+      out_(cases ? "" : "  int8_t key;\n  (void)key;\n", "  (void)at;\n");
       if (out_.has_deref()) out_("  (void)deref;\n  (void)memory;\n");
       used_.assign(rows_.rules().size() + 1, false);
-      tree(first, last, names, 1);
+      if (cases) switch_over(windows_[first], windows_[last], names);
+      else tree(first, last, names, 1);
       write_labels();
       out_("}\n\n");
       parts_.push_back(first);
       first = last;
     }
   }
-  void write_tree() {
+  /// The body of the step: goes to the function for an address.
+  void write_body() {
     const auto& rows = rows_.rows();
     // A comparison with zero would be a warning.
     if (rows.front().begin != base_) {
@@ -66,23 +69,7 @@ class c_code_form {
     origin_ = narrow() ? rows.front().begin : base_;
     tree_of_parts(0, parts_.size(), 1);
   }
-  void write_tree_variables() { out_(narrow() ? "  uint64_t distance;\n  int32_t at;\n" : "  uint64_t at;\n"); }
-
-  void write_switch(std::span<const c_function> functions) {
-    const auto& rows = rows_.rows();
-    c_names<Out> names(out_, functions);
-    out_("  switch (address) {\n");
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      if (rows[i].rule == table_view::no_rule) continue;
-      // The last row that is no gap reaches to the end of addresses.
-      const std::uint64_t last = i + 1 < rows.size() ? rows[i + 1].begin - 1 - base_ : ~std::uint64_t{0};
-      names.below(rows[i].begin + 1);
-      out_("    case ", c_wide{rows[i].begin - base_}, " ... ", c_wide{last}, ": goto row_", rows[i].rule, ";\n");
-    }
-    out_("    default: goto none;\n  }\n");
-    used_.assign(rows_.rules().size() + 1, true);
-    write_labels();
-  }
+  void write_variables() { out_(narrow() ? "  uint64_t distance;\n  int32_t at;\n" : "  uint64_t at;\n"); }
 
  private:
   [[nodiscard]] bool narrow() const noexcept {
@@ -136,6 +123,23 @@ class c_code_form {
     indent(depth);
     out_("}\n");
   }
+  void switch_over(std::size_t low, std::size_t high, c_names<Out>& names) {
+    const auto& rows = rows_.rows();
+    out_("  switch (at) {\n");
+    for (std::size_t i = low; i < high; ++i) {
+      if (rows[i].rule == table_view::no_rule) continue;
+      names.below(rows[i].begin + 1);
+      out_("    case ");
+      put_place(rows[i].begin - origin_);
+      out_(" ... ");
+      // The last row that is no gap reaches to the end of addresses.
+      put_place(i + 1 < rows.size() ? rows[i + 1].begin - 1 - origin_ : narrow() ? 0x7fffffff : ~std::uint64_t{0});
+      out_(": ");
+      go(rows[i]);
+    }
+    out_("    default: goto none;\n  }\n");
+    used_.back() = true;
+  }
   void tree_of_parts(std::size_t low, std::size_t high, std::size_t depth) {
     if (high - low == 1) {
       indent(depth);
@@ -153,8 +157,13 @@ class c_code_form {
   }
   void if_below(std::uint64_t begin, std::size_t depth) {
     indent(depth);
-    if (narrow()) out_("if (at < ", begin - origin_, ") {\n");
-    else out_("if (at < ", c_wide{begin - origin_}, ") {\n");
+    out_("if (at < ");
+    put_place(begin - origin_);
+    out_(") {\n");
+  }
+  void put_place(std::uint64_t place) {
+    if (narrow()) out_(place);
+    else out_(c_wide{place});
   }
   void window(std::size_t low, std::size_t high, c_names<Out>& names, std::size_t depth) {
     const auto& rows = rows_.rows();

@@ -67,17 +67,18 @@ result<Out> emit_c(Out to, const table_view& from, const c_options& options = {}
   rules.write_functions();
   detail::c_table_form<Arch, Out> table_form(out, rows, rules, options.base);
   detail::c_code_form<Arch, Out> code_form(out, rows, rules, options.base);
-  if (!empty && options.form == c_form::table) table_form.write(options.names);
-  if (!empty && options.form == c_form::tree) code_form.write_parts(options.names);
-  if (options.form == c_form::switch_) {
+  const bool cases = options.form == c_form::switch_;
+  if (cases) {
     out("/* Case ranges are not in the standard. */\n#if defined(__GNUC__)\n#pragma GCC diagnostic push\n",
         "#pragma GCC diagnostic ignored \"-Wpedantic\"\n#endif\n");
   }
+  if (!empty && options.form == c_form::table) table_form.write(options.names);
+  if (!empty && options.form != c_form::table) code_form.write_parts(options.names, cases);
   out("int ", p, "_step(struct backsight_context *c, uint64_t bias", out.memory_parameters(), ") {\n");
   // The row of a call is that of the byte before its return address.
   out("  const uint64_t address = (c->r[0] - bias - ((c->flags & UINT64_C(0x10)) != 0 ? 0u : 1u))", out.cut(), ";\n");
   if (!empty && options.form == c_form::table) table_form.write_step_variables();
-  if (!empty && options.form == c_form::tree) code_form.write_tree_variables();
+  if (!empty && options.form != c_form::table) code_form.write_variables();
   rules.write_uses();
   if (empty) {
     out("  (void)address;\n");
@@ -85,13 +86,11 @@ result<Out> emit_c(Out to, const table_view& from, const c_options& options = {}
     out("  return ", p, "_stop(c, 3);\n");
   } else if (options.form == c_form::table) {
     table_form.write_step_body();
-  } else if (options.form == c_form::tree) {
-    code_form.write_tree();
   } else {
-    code_form.write_switch(options.names);
+    code_form.write_body();
   }
   out("}\n");
-  if (options.form == c_form::switch_) out("#if defined(__GNUC__)\n#pragma GCC diagnostic pop\n#endif\n");
+  if (cases) out("#if defined(__GNUC__)\n#pragma GCC diagnostic pop\n#endif\n");
   return out.take();
 }
 

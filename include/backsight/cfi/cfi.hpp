@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Call frame information: reading, tables and unwinding. The own process is apart, in in_process.hpp.
+/// Call frame information: reading, tables and unwinding. Apart from it are the own process, in in_process.hpp, and tables as C
+/// source, in c_source.hpp.
 #include <backsight/cfi/arch/generic.hpp>
 #include <backsight/cfi/batch.hpp>
 #include <backsight/cfi/frame_sections.hpp>

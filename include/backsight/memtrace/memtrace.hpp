@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The records and windows of DynamoRIO memtraces, raw and final. Counts, references, analyzers, the window index, splitting
-// and the checker are included one by one.
+/// The records and windows of DynamoRIO memtraces, raw and final. Counts, references, analyzers, the window index, splitting
+/// and the checker are included one by one.
 
 #include <backsight/memtrace/final.hpp>
 #include <backsight/memtrace/raw.hpp>

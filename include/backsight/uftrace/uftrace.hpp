@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// All of uftrace. Opening a directory from the file system is in io/uftrace_directory.hpp.
+/// All of uftrace. Opening a directory from the file system is in io/uftrace_directory.hpp.
 #include <backsight/uftrace/arguments.hpp>
 #include <backsight/uftrace/call_stacks.hpp>
 #include <backsight/uftrace/call_tree.hpp>

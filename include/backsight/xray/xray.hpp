@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// LLVM XRay logs: FDR versions 1 to 5, basic mode versions 1 to 3.
+/// LLVM XRay logs: FDR versions 1 to 5, basic mode versions 1 to 3.
 #include <backsight/xray/basic.hpp>
 #include <backsight/xray/blocks.hpp>
 #include <backsight/xray/events.hpp>

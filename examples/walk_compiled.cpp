@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Walks its own stack with compiled unwinders: every mapped object gets one, made when it is needed and kept by build-id
-// in a folder: walk_compiled FOLDER.
+// Walks its own stack with compiled unwinders: every mapped object gets one, made when a walk first comes to it and kept by
+// build-id in a folder: walk_compiled FOLDER.
 #include <dlfcn.h>
 #include <execinfo.h>
 #include <link.h>
@@ -33,7 +33,7 @@ struct backsight_context {
 using deref_function = int (*)(void*, std::uint64_t, std::uint64_t*);
 using step_function = int (*)(backsight_context*, std::uint64_t, deref_function, void*);
 
-struct module { std::uint64_t begin, end, bias; step_function step; };
+struct module { std::uint64_t begin, end, bias; std::string path; bool sought; step_function step; };
 std::string folder;
 std::vector<module> modules;
 
@@ -65,7 +65,7 @@ int add_module(dl_phdr_info* info, std::size_t, void*) {
     const auto& segment = info->dlpi_phdr[i];
     if (segment.p_type != PT_LOAD || (segment.p_flags & PF_X) == 0 || !std::filesystem::exists(path)) continue;
     const std::uint64_t begin = info->dlpi_addr + segment.p_vaddr;
-    modules.push_back({begin, begin + segment.p_memsz, info->dlpi_addr, unwinder_of(path)});
+    modules.push_back({begin, begin + segment.p_memsz, info->dlpi_addr, path, false, nullptr});
   }
   return 0;
 }
@@ -81,6 +81,7 @@ std::size_t walk(backsight_context& c, std::uint64_t* pcs, std::size_t room) {
     pcs[count++] = c.r[0];
     const std::uint64_t address = c.r[0] - ((c.flags & cfi::c_flag_exact) != 0 ? 0 : 1);
     const auto m = std::find_if(modules.begin(), modules.end(), [&](const module& one) { return address >= one.begin && address < one.end; });
+    if (m != modules.end() && !m->sought) m->sought = true, m->step = unwinder_of(m->path);
     if (m == modules.end() || m->step == nullptr || m->step(&c, m->bias, read_word, nullptr) != 0) break;
   }
   return count;

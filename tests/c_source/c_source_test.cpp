@@ -203,6 +203,28 @@ TEST_CASE("code of more than 2 GiB and windows of rows across it are found in ev
   }
 }
 
+TEST_CASE("a CFA that counts from a register that contexts do not hold ends the walk") {
+  if (!available(compilers[0])) return;
+  const compiled::scratch folder;
+  test::frame_builder built;
+  // With a register that is saved where an expression says, which nothing then calls.
+  built.fde(test::bytes<0x41, 0x0c, 40, 8, 0x10, 3, 2, 0x77, 8>);
+  const auto table = cfi::build_table<cfi::arch::x86_64>(built.section());
+  REQUIRE(table);
+  for (const auto form : {cfi::c_form::table, cfi::c_form::tree, cfi::c_form::switch_}) {
+    for (const bool deref : {true, false}) {
+      const auto text = compiled::source_of<cfi::arch::x86_64>(table->view(), {.form = form, .deref = deref});
+      const compiled::object object(folder.path, text, compilers[0]);
+      REQUIRE(object.step() != nullptr);
+      const compiled::arena real;
+      const auto t = compiled::compare_rows<cfi::arch::x86_64>(built.section(), object.step(), deref, 0xf,
+                                                               deref ? nullptr : &real);
+      CHECK(t.rows == 2);
+      CHECK(t.differences == 0);
+    }
+  }
+}
+
 TEST_CASE("several emitted files and the runtime header compile together") {
   if (!available(compilers[0])) return;
   const compiled::scratch folder;

@@ -219,17 +219,23 @@ class c_rule_writer {
     out_("(cfa + ", c_wide{Arch::address_size == 4 ? value & 0xffffffffU : value}, ")", out_.cut());
   }
 
+  void write_head(std::size_t number) {
+    out_("/* ");
+    describe(number);
+    out_(" */\nstatic ", in_code_ ? "BACKSIGHT_OUTLINE " : "", "int ", out_.prefix(), "_rule_", number,
+         "(struct backsight_context *c", out_.memory_parameters(), ") {\n");
+  }
+  /// A rule that no frame can be unwound by.
+  void write_stop(std::size_t number, int why) {
+    write_head(number);
+    if (out_.has_deref()) out_("  (void)deref;\n  (void)memory;\n");
+    out_("  return ", out_.prefix(), "_stop(c, ", why, ");\n}\n\n");
+  }
   void write_own(std::size_t number) {
     const auto p = out_.prefix();
     const c_rule& rule = rows_.rules()[number];
     const byte_view text = rows_.text(rule);
-    if (rule.outermost) {
-      out_("/* outermost */\nstatic int ", p, "_rule_", number, "(struct backsight_context *c",
-           out_.memory_parameters(), ") {\n");
-      if (out_.has_deref()) out_("  (void)deref;\n  (void)memory;\n");
-      out_("  return ", p, "_stop(c, 1);\n}\n\n");
-      return;
-    }
+    if (rule.outermost) return write_stop(number, 1);
     std::uint64_t column = 0;
     cfa_rule cfa;
     std::vector<register_rule> rules;
@@ -244,6 +250,8 @@ class c_rule_writer {
           rules.push_back(r);
           return true;
         });
+    const bool from_slot = cfa.kind == cfa_kind::register_offset && slots::of(cfa.reg) != slots::none;
+    if (!from_slot && cfa.kind != cfa_kind::expression) return write_stop(number, cfa.kind == cfa_kind::none ? 6 : 4);
     // Expressions first, as functions.
     const std::size_t first_expression = expressions_;
     const auto code_of = [&](const expression_ref& e) {
@@ -258,23 +266,18 @@ class c_rule_writer {
     }
 
     std::size_t expression = first_expression;
-    out_("/* ");
-    describe(number);
-    out_(" */\nstatic BACKSIGHT_OUTLINE int ", p, "_rule_", number, "(struct backsight_context *c",
-         out_.memory_parameters(),
-         ") {\n  struct backsight_context n = *c;\n  uint64_t cfa = 0, ra = 0, pc = 0, v = 0;\n  int error = 0;\n",
+    write_head(number);
+    out_("  struct backsight_context n = *c;\n  uint64_t cfa = 0, ra = 0, pc = 0, v = 0;\n  int error = 0;\n",
          "  (void)n;\n  (void)ra;\n  (void)pc;\n  (void)v;\n  (void)error;\n");
     if (out_.has_deref()) out_("  (void)deref;\n  (void)memory;\n");
-    if (cfa.kind == cfa_kind::register_offset && slots::of(cfa.reg) != slots::none) {
+    if (from_slot) {
       const std::size_t slot = slots::of(cfa.reg);
       const auto offset = static_cast<std::uint64_t>(cfa.offset);
       out_("  if ((c->flags & ", c_wide{slots::flag(slot)}, ") == 0) return ", p, "_stop(c, 4);\n  cfa = (c->r[", slot,
            "] + ", c_wide{Arch::address_size == 4 ? offset & 0xffffffffU : offset}, ")", out_.cut(), ";\n");
-    } else if (cfa.kind == cfa_kind::expression) {
+    } else {
       out_("  error = ", p, "_expression_", expression++, "(c, 0", out_.memory_arguments(),
            ", &cfa);\n  if (error != 0) return ", p, "_stop(c, error);\n");
-    } else {
-      return void(out_("  return ", p, "_stop(c, ", cfa.kind == cfa_kind::none ? 6 : 4, ");\n}\n\n"));
     }
     out_("  n.r[1] = cfa;\n  n.flags |= ", c_wide{slots::flag(1)}, ";\n");
     bool has_return_address = false, outermost = false;

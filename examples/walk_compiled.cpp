@@ -59,8 +59,7 @@ step_function unwinder_of(const std::string& path) {
 // [compile]
 
 int add_module(dl_phdr_info* info, std::size_t, void*) {
-  std::string path = info->dlpi_name;
-  if (path.empty()) path = "/proc/self/exe";
+  const std::string path = *info->dlpi_name != '\0' ? info->dlpi_name : "/proc/self/exe";
   for (int i = 0; i < info->dlpi_phnum; ++i) {
     const auto& segment = info->dlpi_phdr[i];
     if (segment.p_type != PT_LOAD || (segment.p_flags & PF_X) == 0 || !std::filesystem::exists(path)) continue;
@@ -94,8 +93,7 @@ std::size_t walk(backsight_context& c, std::uint64_t* pcs, std::size_t room) {
   const auto& g = now.uc_mcontext.gregs;
   constexpr int places[] = {REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI, REG_RBP, REG_RSP, REG_R8,
                             REG_R9, REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP};
-  backsight_context c{};
-  c.flags = cfi::c_flag_exact;
+  backsight_context c{cfi::c_flag_exact, {}, 0};
   for (std::size_t slot = 0; slot < slots::count; ++slot) {
     c.r[slot] = static_cast<std::uint64_t>(g[places[slots::numbers.register_of[slot]]]);
     c.flags |= slots::flag(slot);

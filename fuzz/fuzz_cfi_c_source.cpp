@@ -103,7 +103,7 @@ class batch {
     cfi::address_space<arch> space;
     if (space.add({0, ~std::uint64_t{0}, 0, table, 0})) return;
     std::mt19937_64 random(5);
-    std::vector<std::uint64_t> places;
+    std::vector<std::uint64_t> places{0x7f0000001000};  // Far behind most code.
     table.for_each_row([&](std::uint64_t begin, std::uint32_t) {
       places.push_back(begin);
       places.push_back(begin - 1);

@@ -161,6 +161,30 @@ TEST_CASE("flags and error say where a walk ends") {
   CHECK(step(&c, 0, compiled::hashed_memory::deref, &memory) == static_cast<int>(cfi::stop::unreadable));
 }
 
+TEST_CASE("an address far behind the code has no row in any form") {
+  if (!available(compilers[0])) return;
+  const compiled::scratch folder;
+  const small s;
+  const cfi::table table = s.table();
+  for (const auto form : {cfi::c_form::table, cfi::c_form::tree, cfi::c_form::switch_}) {
+    const auto text = compiled::source_of<cfi::arch::x86_64>(table.view(), {.form = form, .deref = true});
+    const compiled::object object(folder.path, text, compilers[0]);
+    REQUIRE(object.step() != nullptr);
+    const auto step = reinterpret_cast<int (*)(compiled::context<cfi::arch::x86_64>*, std::uint64_t,
+                                               compiled::deref_function, void*)>(object.step());
+    compiled::hashed_memory memory;
+    for (const std::uint64_t pc :
+         {std::uint64_t{0}, std::uint64_t{0x1300}, std::uint64_t{0x80000ffd}, std::uint64_t{0x80000fff},
+          std::uint64_t{0x80001000}, std::uint64_t{0x7f0000001000}, ~std::uint64_t{0}}) {
+      INFO(pc);
+      compiled::context<cfi::arch::x86_64> c{};
+      c.flags = 0xf | cfi::c_flag_exact;
+      c.r[0] = pc;
+      CHECK(step(&c, 0, compiled::hashed_memory::deref, &memory) == static_cast<int>(cfi::stop::no_information));
+    }
+  }
+}
+
 TEST_CASE("addresses count from a base when there is one") {
   if (!available(compilers[0])) return;
   const compiled::scratch folder;

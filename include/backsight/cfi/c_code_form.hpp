@@ -64,7 +64,7 @@ class c_code_form {
     // Places within the code are small numbers, so comparing them takes short instructions.
     if (narrow())
       out_("  distance = address - ", c_wide{rows.front().begin - base_},
-           ";\n  at = distance > 0x7fffffffu ? 0x7fffffff : (int32_t)distance;\n");
+           ";\n  at = distance > 0x7fffff00u ? 0x7fffff00 : (int32_t)distance;\n");
     else out_("  at = address;\n");
     origin_ = narrow() ? rows.front().begin : base_;
     tree_of_parts(0, parts_.size(), 1);
@@ -73,7 +73,8 @@ class c_code_form {
 
  private:
   [[nodiscard]] bool narrow() const noexcept {
-    return rows_.rows().back().begin - rows_.rows().front().begin < 0x7fffffff;
+    // Below the largest number, as functions count from a little before their first row.
+    return rows_.rows().back().begin - rows_.rows().front().begin < 0x7fffff00;
   }
   void go(const c_row& r) {
     if (r.rule == table_view::no_rule) out_("goto none;\n");

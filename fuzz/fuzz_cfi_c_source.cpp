@@ -72,8 +72,9 @@ class batch {
   void add(cfi::table table) {
     constexpr cfi::c_form forms[] = {cfi::c_form::table, cfi::c_form::tree, cfi::c_form::switch_};
     const std::string prefix = "u" + std::to_string(tables_.size());
-    const auto done = cfi::emit_c<arch>(std::back_inserter(text_), table.view(),
-                                        {.form = forms[tables_.size() % 3], .registers = cfi::c_registers::all, .prefix = prefix, .deref = true});
+    const auto done = cfi::emit_c<arch>(
+        std::back_inserter(text_), table.view(),
+        {.form = forms[tables_.size() % 3], .registers = cfi::c_registers::all, .prefix = prefix, .deref = true});
     if (done.error()) fail("a table is refused");
     tables_.push_back(std::move(table));
     if (tables_.size() >= size_) flush();
@@ -83,14 +84,16 @@ class batch {
   void flush() {
     if (!tables_.empty() && have_compiler_) {
       std::ofstream(folder_ + "/batch.c") << text_;
-      if (std::system(("gcc -std=c11 -O0 -Wall -Wextra -Wconversion -pedantic -Werror -fPIC -shared -o " + folder_ + "/batch.so " +
-                       folder_ + "/batch.c").c_str()) != 0) {
+      if (std::system(("gcc -std=c11 -O0 -Wall -Wextra -Wconversion -pedantic -Werror -fPIC -shared -o " + folder_ +
+                       "/batch.so " + folder_ + "/batch.c")
+                          .c_str()) != 0) {
         fail("emitted code does not compile");
       }
       void* const handle = ::dlopen((folder_ + "/batch.so").c_str(), RTLD_NOW | RTLD_LOCAL);
       if (handle == nullptr) fail("compiled code cannot be loaded");
       for (std::size_t i = 0; i < tables_.size(); ++i) {
-        compare(tables_[i].view(), reinterpret_cast<step_function>(::dlsym(handle, ("u" + std::to_string(i) + "_step").c_str())));
+        compare(tables_[i].view(),
+                reinterpret_cast<step_function>(::dlsym(handle, ("u" + std::to_string(i) + "_step").c_str())));
       }
       ::dlclose(handle);
     }
@@ -144,7 +147,8 @@ class batch {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static batch all;
-  const cfi::section<order::little> section(byte_view(reinterpret_cast<const std::byte*>(data), size), {.address = 0x400000});
+  const cfi::section<order::little> section(byte_view(reinterpret_cast<const std::byte*>(data), size),
+                                            {.address = 0x400000});
   if (auto table = cfi::build_table<arch>(section, {cfi::table_profile::all, {}})) all.add(std::move(table.value()));
   return 0;
 }

@@ -54,7 +54,9 @@ struct c_source_options {
 
 cfi::c_options emitter_options(const c_source_options& options) {
   cfi::c_options o;
-  o.form = options.form == "tree" ? cfi::c_form::tree : options.form == "switch" ? cfi::c_form::switch_ : cfi::c_form::table;
+  o.form = options.form == "tree"     ? cfi::c_form::tree
+           : options.form == "switch" ? cfi::c_form::switch_
+                                      : cfi::c_form::table;
   o.registers = options.registers == "all" ? cfi::c_registers::all : cfi::c_registers::return_address;
   o.prefix = options.prefix;
   o.deref = options.deref;
@@ -74,7 +76,8 @@ std::vector<cfi::c_function> functions_of(const bs::elf::image& image) {
     }
   }
   std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.begin < b.begin; });
-  found.erase(std::unique(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.begin == b.begin; }), found.end());
+  found.erase(std::unique(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.begin == b.begin; }),
+              found.end());
   return found;
 }
 
@@ -173,7 +176,8 @@ bool write_file(const std::string& path, const std::string& text) {
 }
 
 /// Compiles one file unless its object is there already, made from the same text.
-int compile_one(const std::string& path, const c_source_options& options, const std::string& compiler, std::mutex& mutex) {
+int compile_one(const std::string& path, const c_source_options& options, const std::string& compiler,
+                std::mutex& mutex) {
   elf_input input;
   std::string text;
   std::string id;
@@ -184,7 +188,8 @@ int compile_one(const std::string& path, const c_source_options& options, const 
   cfi::c_options wanted = emitter_options(options);
   wanted.prefix = "backsight";
   wanted.deref = true;
-  if (const int code = emit(path, input, options.section, wanted, std::back_inserter(text)); code != success) return code;
+  if (const int code = emit(path, input, options.section, wanted, std::back_inserter(text)); code != success)
+    return code;
   (void)bs::text::hex_bytes(std::back_inserter(id), input.image.build_id());
   if (id.empty()) {
     const bs::byte_view bytes = std::as_bytes(std::span(text));
@@ -195,10 +200,11 @@ int compile_one(const std::string& path, const c_source_options& options, const 
   const bool cached = holds(stem + ".c", text) && ::access((stem + ".so").c_str(), R_OK) == 0;
   if (!cached) {
     // Names of its own while it is made, so that a reader sees a whole object or none.
-    const std::string making = stem + "." + std::to_string(::getpid()) + "-" + std::to_string(std::hash<std::string>{}(path) % 100000);
+    const std::string making =
+        stem + "." + std::to_string(::getpid()) + "-" + std::to_string(std::hash<std::string>{}(path) % 100000);
     const bool made = write_file(making + ".c", text) &&
-                      run({compiler, "-std=c11", options.form == "table" ? "-O2" : "-Os", "-fPIC", "-shared", "-nostdlib",
-                           "-fno-asynchronous-unwind-tables", "-o", making + ".so", making + ".c"}) &&
+                      run({compiler, "-std=c11", options.form == "table" ? "-O2" : "-Os", "-fPIC", "-shared",
+                           "-nostdlib", "-fno-asynchronous-unwind-tables", "-o", making + ".so", making + ".c"}) &&
                       std::rename((making + ".so").c_str(), (stem + ".so").c_str()) == 0 &&
                       std::rename((making + ".c").c_str(), (stem + ".c").c_str()) == 0;
     if (!made) {
@@ -242,7 +248,8 @@ int compile_objects(const c_source_options& options) {
 }
 
 void add_common(CLI::App* sub, c_source_options& options) {
-  sub->add_option("--section", options.section, "only this section; else .eh_frame and, for what it lacks, .debug_frame")
+  sub->add_option("--section", options.section,
+                  "only this section; else .eh_frame and, for what it lacks, .debug_frame")
       ->check(CLI::IsMember({".eh_frame", ".debug_frame"}));
   sub->add_option("--form", options.form, "how rows are found: table (the default), tree or switch")
       ->check(CLI::IsMember({"table", "tree", "switch"}));
@@ -265,10 +272,12 @@ void add_c_source_commands(CLI::App& cfi_app, int& code) {
   emitted->add_option("-o,--output", options->output, "where to write; - is stdout");
   emitted->callback([options, &code] { code = emit_source(*options); });
 
-  CLI::App* const compiled = cfi_app.add_subcommand("compile", "Compile an unwinder for each file, named after its build-id");
+  CLI::App* const compiled =
+      cfi_app.add_subcommand("compile", "Compile an unwinder for each file, named after its build-id");
   compiled->add_option("ELF", options->paths, "programs and libraries")->required();
   add_common(compiled, *options);
-  compiled->add_option("-o,--output", options->output, "the folder of the objects; what is there and current is kept")->required();
+  compiled->add_option("-o,--output", options->output, "the folder of the objects; what is there and current is kept")
+      ->required();
   compiled->add_option("-j,--jobs", options->jobs, "compilers to run at once; as many as processors by default");
   compiled->callback([options, &code] { code = compile_objects(*options); });
 }

@@ -104,6 +104,7 @@ set(BACKSIGHT_HEADERS
   include/backsight/uftrace/call_stacks.hpp
   include/backsight/uftrace/call_tree.hpp
   include/backsight/uftrace/debug_file.hpp
+  include/backsight/uftrace/depth_repair.hpp
   include/backsight/uftrace/detail/lines.hpp
   include/backsight/uftrace/detail/short_name_parser.hpp
   include/backsight/uftrace/detail/winner_tree.hpp
@@ -120,6 +121,7 @@ set(BACKSIGHT_HEADERS
   include/backsight/uftrace/short_name.hpp
   include/backsight/uftrace/symbols.hpp
   include/backsight/uftrace/task_list.hpp
+  include/backsight/uftrace/time_index.hpp
   include/backsight/uftrace/uftrace.hpp
   include/backsight/uftrace/value_text.hpp
 

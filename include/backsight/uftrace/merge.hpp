@@ -12,6 +12,7 @@
 
 #include <backsight/uftrace/detail/winner_tree.hpp>
 #include <backsight/uftrace/resolver.hpp>
+#include <backsight/uftrace/time_index.hpp>
 
 // All records of a recording in the order of time. Source: uftrace's utils/fstack.c (read_rstack), utils/perf.c, utils/extern.c.
 namespace backsight::uftrace {
@@ -43,6 +44,11 @@ struct merge_options {
   bool scheduler = true;           ///< include the perf files
   bool external = false;           ///< include extern.dat
   bool salvage = false;            ///< go on behind damage; otherwise a task ends there, as in uftrace
+  std::uint64_t from = 0;          ///< leave out records of task files before this time
+  std::uint64_t until = ~std::uint64_t{0};  ///< and those after this one
+  /// Indices of the task files by their place in recording::data, to find `from` where records have payloads; without them
+  /// such a file is read from its start. Must outlive the merge.
+  const std::vector<time_index>* indices = nullptr;
 };
 
 /// Damage in a task file.
@@ -58,11 +64,8 @@ class task_source {
  public:
   task_source(resolver& names, std::uint32_t index, const merge_options& options)
       : options_(&options), index_(index), little_(names.source().info.byte_order == order::little) {
-    const byte_view bytes = names.source().data[index].bytes;
-    if (little_) little_range_ = task_records<order::little>(bytes, names.sizes_for(index));
-    else big_range_ = task_records<order::big>(bytes, names.sizes_for(index));
-    if (little_) little_at_ = little_range_.begin();
-    else big_at_ = big_range_.begin();
+    if (little_) little_at_ = open<order::little>(little_range_, names);
+    else big_at_ = open<order::big>(big_range_, names);
     has_ = advance();
   }
 
@@ -84,6 +87,33 @@ class task_source {
   [[nodiscard]] std::optional<std::uint64_t> damaged_time() const noexcept { return damaged_time_; }
 
  private:
+  /// Sets the range to the records of the file up to options.until and gives the first one from options.from on, as far as
+  /// both can be found without reading all records; decode() leaves out what is outside of them all the same.
+  template <order O>
+  [[nodiscard]] typename task_records<O>::iterator open(task_records<O>& range, resolver& names) const {
+    const byte_view bytes = names.source().data[index_].bytes;
+    range = task_records<O>(bytes, names.sizes_for(index_));
+    const task_records<O> all = range;
+    if (options_->until != ~std::uint64_t{0}) {
+      const std::size_t end = place_of(all, names.source().info, options_->until + 1, bytes.size());
+      range = task_records<O>(bytes.first(end), all.context());
+    }
+    if (options_->from == 0) return range.begin();
+    return range.at(std::min(place_of(all, names.source().info, options_->from, 0), range.bytes().size()), range.context());
+  }
+
+  /// The position of the first record at or after a time; `unknown` when it cannot be found.
+  template <order O>
+  [[nodiscard]] std::size_t place_of(const task_records<O>& range, const info& about, std::uint64_t time, std::size_t unknown) const {
+    if (has_plain_records(about)) {
+      const auto found = find_by_bisection<O>(range.bytes(), time);
+      return found ? static_cast<std::size_t>(found->offset) : unknown;
+    }
+    if (options_->indices == nullptr || index_ >= options_->indices->size()) return unknown;
+    const time_index& index = (*options_->indices)[index_];
+    return index.file_bytes() == range.bytes().size() ? static_cast<std::size_t>(index.find(range, time).offset) : unknown;
+  }
+
   bool advance() {
     if (options_->shorter_than == 0) return decode();
     while (held_.empty() || !released_) {
@@ -118,6 +148,13 @@ class task_source {
   }
 
   bool decode() {
+    for (;;) {
+      if (!decode_any()) return false;
+      if (current_.time >= options_->from && current_.time <= options_->until) [[likely]] return true;
+    }
+  }
+
+  bool decode_any() {
     return little_ ? decode_from<order::little>(little_range_, little_at_) : decode_from<order::big>(big_range_, big_at_);
   }
 
@@ -126,7 +163,7 @@ class task_source {
     using common = backsight::detail::common_of<task_format<O>>;
     const std::byte* const first = range.bytes().data() + current_.offset;
     const std::byte* const end = range.bytes().data() + range.bytes().size();
-    const std::uint64_t past = inclusive ? bound : bound - 1;
+    const std::uint64_t past = std::min(inclusive ? bound : bound - 1, options_->until);
     if (!has_ || (!inclusive && bound == 0)) return 0;
     const std::byte* here = first;
     for (; static_cast<std::size_t>(end - here) >= common::size && common::difference(here) == 0; here += common::size) {

@@ -6,6 +6,7 @@
 #include <backsight/uftrace/call_stacks.hpp>
 #include <backsight/uftrace/call_tree.hpp>
 #include <backsight/uftrace/debug_file.hpp>
+#include <backsight/uftrace/depth_repair.hpp>
 #include <backsight/uftrace/enumerations.hpp>
 #include <backsight/uftrace/events.hpp>
 #include <backsight/uftrace/info.hpp>
@@ -19,4 +20,5 @@
 #include <backsight/uftrace/short_name.hpp>
 #include <backsight/uftrace/symbols.hpp>
 #include <backsight/uftrace/task_list.hpp>
+#include <backsight/uftrace/time_index.hpp>
 #include <backsight/uftrace/value_text.hpp>

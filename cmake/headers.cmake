@@ -110,6 +110,7 @@ set(BACKSIGHT_HEADERS
   include/backsight/uftrace/detail/winner_tree.hpp
   include/backsight/uftrace/enumerations.hpp
   include/backsight/uftrace/events.hpp
+  include/backsight/uftrace/function_filter.hpp
   include/backsight/uftrace/info.hpp
   include/backsight/uftrace/memory_map.hpp
   include/backsight/uftrace/merge.hpp

@@ -21,8 +21,8 @@ namespace {
 /// Folded stacks as `uftrace dump --flame-graph` prints them.
 int export_folded(const arguments& from, const uftrace_data& data, text_out& out) {
   uftrace::resolver names(data.recording());
-  uftrace::merge records(names, {.shorter_than = data.shorter_than, .salvage = from.as.empty()});
-  uftrace::flame_graph graph(records, {.depth = data.depth});
+  uftrace::merge records(names, data.merging);
+  uftrace::flame_graph graph(records, data.stacks());
   graph.run();
   report_faults(from, records);
   const uftrace::call_tree& tree = graph.tree();
@@ -60,7 +60,7 @@ class chrome_export {
  public:
   chrome_export(const arguments& from, const uftrace_data& data, text_out& out)
       : from_(from), recording_(data.recording()), names_(recording_),
-        records_(names_, {.shorter_than = data.shorter_than, .salvage = from.as.empty()}), stacks_(recording_, {.depth = data.depth}),
+        records_(names_, data.merging), stacks_(recording_, data.stacks()),
         values_(names_), out_(out), offset_(recording_.info.utc_offset() * 1'000'000'000) {}
 
   int run() {
@@ -154,7 +154,7 @@ class chrome_export {
       case record_type::entry: {
         const uftrace::function& f = names_.find(r.data_index, r.time, r.address);
         stacks_.note(t, f.special);
-        if (!stacks_.show_entry(t)) return;
+        if (!stacks_.show_entry(t, names_, f)) return;
         row(r, 'B', names_.name(f.name));
         stacks_.apply(t, f.special);
         return;
@@ -190,7 +190,7 @@ class chrome_export {
   void finish() {
     for (std::uint32_t i = 0; i < stacks_.all().size(); ++i) {
       uftrace::task_stack& t = stacks_.all()[i];
-      const std::uint64_t end = t.consumed_time;
+      const std::uint64_t end = records_.closes_at() != 0 ? records_.closes_at() : t.consumed_time;
       for (; t.height > 0; --t.height) {
         const std::uint64_t address = stacks_.address(t, t.height - 1);
         if (address == 0 || stacks_.slot(t, t.height - 1) == nullptr) continue;
@@ -243,6 +243,7 @@ int uftrace_export(const arguments& from) {
   uftrace_data data;
   if (const int code = open_uftrace(from, data); code != success) return code;
   output to(from.output);
+  to.write(data.notice);
   int code = success;
   {
     text_out out(to);
@@ -255,8 +256,8 @@ int uftrace_stacks(const arguments& from) {
   uftrace_data data;
   if (const int code = open_uftrace(from, data); code != success) return code;
   uftrace::resolver names(data.recording());
-  uftrace::merge records(names, {.shorter_than = data.shorter_than, .salvage = true});
-  uftrace::session_graph graph(records, {.depth = data.depth}, true);
+  uftrace::merge records(names, data.merging);
+  uftrace::session_graph graph(records, data.stacks(), true);
   graph.run();
   report_faults(from, records);
   const auto& nodes = graph.tree().nodes();
@@ -268,6 +269,7 @@ int uftrace_stacks(const arguments& from) {
   std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) { return self(a) != self(b) ? self(a) > self(b) : a < b; });
   order.resize(std::min<std::size_t>(order.size(), static_cast<std::size_t>(from.limit.value_or(20))));
   output to(from.output);
+  to.write(data.notice);
   {
     text_out out(to);
     std::string& text = out.text();

@@ -28,20 +28,28 @@ constexpr column_text columns[] = {{"duration", " DURATION ", 10}, {"tid", "   T
                                    {"delta", " TIMEDELTA", 10},    {"elapsed", "  ELAPSED ", 10},
                                    {"task", "      TASK NAME", 15}, {"module", "     MODULE NAME", 16}};
 
+uftrace::merge_options with_external(uftrace::merge_options options) {
+  options.external = true;
+  return options;
+}
+
 /// Prints one recording. The state beside the stacks that only the replay has.
 class replay {
  public:
   replay(const arguments& from, const uftrace_data& data, output& to)
       : from_(from), recording_(data.recording()), exact_(from.as == "uftrace"), names_(recording_),
-        records_(names_, {.shorter_than = data.shorter_than, .external = true, .salvage = !exact_}),
-        stacks_(recording_, {.depth = data.depth}), values_(names_), out_(to), tasks_(recording_.data.size()) {
+        records_(names_, with_external(data.merging)),
+        stacks_(recording_, data.stacks()), values_(names_), out_(to), tasks_(recording_.data.size()) {
     for (std::size_t i = 0; i < tasks_.size(); ++i) {
       const std::uint32_t number = recording_.data[i].task;
       if (number != uftrace::task_data::no_task) tasks_[i].comm = recording_.tasks[number].comm;
     }
     merging_ = !from.no_merge;
     colored_ = !exact_ && from.output == "-" && ::isatty(STDOUT_FILENO) == 1 && std::getenv("NO_COLOR") == nullptr;
-    selective_ = !from.functions.empty() || !from.tids.empty() || from.begin || from.end;
+    first_ = data.first_time;
+    if (data.merging.from != 0) {
+      for (task_stack& t : stacks_.all()) t.depth_known = false;
+    }
   }
 
   int run() {
@@ -68,7 +76,6 @@ class replay {
     std::uint64_t delta = 0;     ///< from the one before to that
     std::string comm;
     std::uint64_t callsite = 0;  ///< of the next entry; 0 when there is none
-    std::int64_t inside = 0;     ///< open functions that the filter selects, and those below them
   };
 
   bool choose_columns() {
@@ -187,28 +194,6 @@ class replay {
     if (depth > 0) text.append(static_cast<std::size_t>(depth) * 2, ' ');
   }
 
-  [[nodiscard]] bool selected(const merged_record& r, const uftrace::function* f) {
-    if (!selective_) return true;
-    if (from_.begin && r.time < *from_.begin) return false;
-    if (from_.end && r.time >= *from_.end) return false;
-    if (!from_.tids.empty() && std::find(from_.tids.begin(), from_.tids.end(), recording_.data[r.data_index].tid) == from_.tids.end()) return false;
-    if (from_.functions.empty()) return true;
-    task_more& more = tasks_[r.data_index];
-    if (r.type == record_type::entry) {
-      const bool here = std::any_of(from_.functions.begin(), from_.functions.end(),
-                                    [&](const std::string& pattern) { return uftrace::matches_glob(pattern, names_.name(f->name)); });
-      if (more.inside == 0 && !here) return false;
-      ++more.inside;
-      return true;
-    }
-    if (r.type == record_type::exit) {
-      if (more.inside == 0) return false;
-      --more.inside;
-      return true;
-    }
-    return more.inside > 0;
-  }
-
   /// Whether the next record that shows is the end of this one: then both go on one line. Records that would be hidden are
   /// consumed on the way, as uftrace does.
   bool ends_here(const merged_record& r, bool wait) {
@@ -226,12 +211,12 @@ class replay {
         continue;
       }
       if (next->type == record_type::entry) {
-        if (t.credit > 0) return false;
+        const uftrace::function& f = names_.find(next->data_index, next->time, next->address);
+        if (stacks_.would_show_entry(t, names_, f)) return false;
         merged_record hidden;
         (void)take(hidden);
-        const uftrace::function& f = names_.find(hidden.data_index, hidden.time, hidden.address);
         stacks_.note(stacks_.of(hidden), f.special);
-        (void)stacks_.show_entry(stacks_.of(hidden));
+        (void)stacks_.show_entry(stacks_.of(hidden), names_, f);
         continue;
       }
       const uftrace::frame* const top = stacks_.slot(t, t.height - 1);
@@ -279,22 +264,19 @@ class replay {
     prefix p = columns_of(r);
     p.address = r.address;
     p.has_address = true;
-    if (!stacks_.show_entry(t)) return;
+    if (!stacks_.show_entry(t, names_, f)) return;
     if (!t.depth_known) {
       t.shown_depth = t.height - 1;
       t.depth_known = true;
     }
     const std::int64_t depth = t.shown_depth;
-    const bool show = selected(r, &f);
     const bool jumps = f.special == special_function::exec || f.special == special_function::longjmp;
     const std::string& name = names_.name(f.name);
     if (merging_ && !jumps && ends_here(r, false)) {
       merged_record end;
       (void)take(end);
       (void)stacks_.show_exit(t);
-      if (show && selective_) (void)selected(end, &f);
       if (const uftrace::frame* const slot = stacks_.slot(t, t.height)) p.duration = slot->total;
-      if (!show) return;
       begin_line(p, r, depth);
       call(r, name);
       if (end.more) {
@@ -306,13 +288,11 @@ class replay {
       out_.line();
       return;
     }
-    if (show) {
-      begin_line(p, r, depth);
-      call(r, name);
-      out_.text() += " {";
-      add_callsite(r);
-      out_.line();
-    }
+    begin_line(p, r, depth);
+    call(r, name);
+    out_.text() += " {";
+    add_callsite(r);
+    out_.line();
     ++t.shown_depth;
     stacks_.apply(t, f.special);
   }
@@ -345,7 +325,6 @@ class replay {
     }
     if (t.shown_depth > 0) --t.shown_depth;
     const uftrace::function& f = names_.find(r.data_index, r.time, r.address);
-    if (!selected(r, &f)) return;
     if (const uftrace::frame* const slot = stacks_.slot(t, t.height)) p.duration = slot->total;
     p.address = stacks_.address(t, t.height);
     p.has_address = true;
@@ -371,14 +350,12 @@ class replay {
       return;
     }
     prefix p = columns_of(r);
-    const bool show = selected(r, nullptr);
     const std::int64_t depth = r.source == uftrace::record_source::external_file ? 0 : t.shown_depth;
     std::string& text = out_.text();
     if (r.is_sched_out() && merging_ && ends_here(r, true)) {
       merged_record end;
       (void)take(end);
       if (const uftrace::frame* const slot = stacks_.slot(t, t.height)) p.duration = slot->total;
-      if (!show) return;
       begin_line(p, r, depth);
       text += r.address == uftrace::sched_out ? "/* linux:schedule */" : "/* linux:schedule (pre-empted) */";
       out_.line();
@@ -389,7 +366,6 @@ class replay {
       p.address = stacks_.address(t, t.height);
       p.has_address = true;
     }
-    if (!show) return;
     begin_line(p, r, depth);
     text += "/* ";
     values_.event_name(text, r.address);
@@ -407,7 +383,7 @@ class replay {
 
   void lost(const merged_record& r) {
     task_stack& t = stacks_.of(r);
-    if (t.user_height != 0 && selected(r, nullptr)) {
+    if (t.user_height != 0) {
       prefix p;
       p.elapsed = r.time - first_;
       // It has no time of its own: the columns repeat those of the task's last record.
@@ -436,7 +412,7 @@ class replay {
     for (const task_stack& t : stacks_.all()) {
       if (!skipped(t)) open += t.height - zeros(t);
     }
-    if (open == 0 || selective_) return;
+    if (open == 0) return;
     std::string& text = out_.text();
     text += "\nuftrace stopped tracing with remaining functions\n================================================\n";
     for (std::uint32_t i = 0; i < stacks_.all().size(); ++i) {
@@ -467,7 +443,7 @@ class replay {
   bool shown_[std::size(columns)] = {};
   std::size_t width_ = 0;
   bool usual_columns_ = false;  ///< duration and task, without colour
-  bool merging_ = true, colored_ = false, selective_ = false, parenthesis_ = false;
+  bool merging_ = true, colored_ = false, parenthesis_ = false;
   std::uint64_t first_ = 0, before_ = 0;
 };
 
@@ -476,7 +452,10 @@ class replay {
 int uftrace_replay(const arguments& from) {
   uftrace_data data;
   if (const int code = open_uftrace(from, data); code != success) return code;
+  if (from.begin) data.merging.from = *from.begin;
+  if (from.end) data.merging.until = *from.end == 0 ? 0 : *from.end - 1;
   output to(from.output);
+  to.write(data.notice);
   const int code = replay(from, data, to).run();
   return to.close(code);
 }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include <backsight/uftrace/function_filter.hpp>
 #include <backsight/uftrace/merge.hpp>
 
 // The stacks of all tasks while records are consumed, with uftrace's accounting. Source: uftrace's utils/fstack.c
@@ -21,6 +22,7 @@ struct frame {
   bool valid = false;       ///< open
   bool hidden = false;      ///< beyond the depth filter
   std::int32_t credit = 0;  ///< of the depth filter when it was entered
+  filter_action::kind calls = filter_action::kind::none;  ///< what the function filter does from here on
 };
 
 /// The state of one task.
@@ -36,21 +38,26 @@ struct task_stack {
   bool started = false;
   bool lost = false;             ///< records were lost just now
   bool last_was_perf = false;
+  std::int32_t included = 0;     ///< open functions that the function filter includes
+  std::int32_t excluded = 0;     ///< open functions that it excludes
+  bool outside = false;          ///< nothing is shown here, by these two
   std::uint64_t last_time = 0;      ///< of its last record in the task file
   std::uint64_t consumed_time = 0;  ///< of its last record of any source
 };
 
 struct stack_options {
   std::int32_t depth = 1024;  ///< levels to show
+  const function_filter* functions = nullptr;  ///< functions to show; null for all. Must outlive the stacks
 };
 
 /// The stacks of all tasks of a recording.
 class call_stacks {
  public:
   call_stacks(const recording& from, stack_options options)
-      : from_(&from), depth_(options.depth), max_stack_(from.info.max_stack), tasks_(from.data.size()) {
+      : from_(&from), depth_(options.depth), filter_(options.functions), max_stack_(from.info.max_stack), tasks_(from.data.size()) {
     for (task_stack& t : tasks_) {
       t.credit = depth_;
+      update_outside(t);
       grow(t, std::min<std::size_t>(16, max_stack_));
     }
   }
@@ -111,15 +118,32 @@ class call_stacks {
     --t.credit;
     return true;
   }
+  /// The same with the function filter.
+  [[nodiscard]] bool show_entry(task_stack& t, const resolver& names, const function& f) {
+    if (!filter_.active()) [[likely]] return show_entry(t);
+    return show_filtered_entry(t, filter_.at(names, f.name));
+  }
+  /// Whether an entry that comes next would be shown.
+  [[nodiscard]] bool would_show_entry(const task_stack& t, const resolver& names, const function& f) {
+    if (!filter_.active()) return t.credit > 0;
+    const filter_action& action = filter_.at(names, f.name);
+    const bool included = action.calls == filter_action::kind::include;
+    if (t.excluded > 0 || action.calls == filter_action::kind::exclude || (t.outside && !included)) return false;
+    if (action.depth) return true;
+    return !action.hide && (included ? depth_ : t.credit) > 0;
+  }
+  /// Functions are filtered by name.
+  [[nodiscard]] bool is_filtered() const noexcept { return filter_.active(); }
   /// Whether an exit that was just consumed is shown. Moves the depth filter.
   [[nodiscard]] bool show_exit(task_stack& t) noexcept {
     frame* const f = slot(t, t.height);
     if (f == nullptr) return false;
     t.credit = f->credit;
+    if (f->calls != filter_action::kind::none) [[unlikely]] leave_filtered(t, *f);
     return !f->hidden;
   }
   /// Whether an event is shown.
-  [[nodiscard]] static bool show_event(const task_stack& t) noexcept { return t.user_height > 0 && t.credit > 0; }
+  [[nodiscard]] static bool show_event(const task_stack& t) noexcept { return t.user_height > 0 && t.credit > 0 && !t.outside; }
 
   /// What a function that moves the stack does behind its shown entry; `setjmp` is remembered at the entry itself.
   void apply(task_stack& t, special_function kind) noexcept {
@@ -132,6 +156,7 @@ class call_stacks {
   }
   /// What such a function does at its entry, shown or not.
   void note(task_stack& t, special_function kind) noexcept {
+    if (t.excluded > 0) return;
     if (kind == special_function::setjmp) {
       jump_height_ = t.height;
       jump_depth_ = t.shown_depth + 1;
@@ -145,6 +170,7 @@ class call_stacks {
 
   /// The time that uftrace takes for the end of a task whose functions are still open.
   [[nodiscard]] std::uint64_t end_time(const task_stack& t, const merge& m, std::uint32_t data_index) const noexcept {
+    if (m.closes_at() != 0) return m.closes_at();
     if (t.last_was_perf) return last_perf_time_;
     if (const auto damaged = m.damaged_time(data_index)) return *damaged;
     return t.last_time;
@@ -162,6 +188,34 @@ class call_stacks {
   }
 
  private:
+  void update_outside(task_stack& t) noexcept { t.outside = t.excluded > 0 || (filter_.includes() && t.included == 0); }
+
+  [[gnu::noinline]] bool show_filtered_entry(task_stack& t, const filter_action& action) {
+    frame* const f = slot(t, t.height - 1);
+    if (f == nullptr) return false;
+    f->credit = t.credit;
+    f->hidden = true;
+    f->calls = filter_action::kind::none;
+    if (t.excluded > 0) return false;
+    f->calls = action.calls;
+    if (action.calls == filter_action::kind::include) ++t.included;
+    if (action.calls == filter_action::kind::exclude) ++t.excluded;
+    update_outside(t);
+    if (t.outside) return false;
+    if (action.calls == filter_action::kind::include) t.credit = depth_;
+    if (action.depth) t.credit = *action.depth;
+    if (t.credit <= 0 || action.hide) return false;
+    f->hidden = false;
+    --t.credit;
+    return true;
+  }
+  [[gnu::noinline]] void leave_filtered(task_stack& t, frame& f) noexcept {
+    if (f.calls == filter_action::kind::include) --t.included;
+    else --t.excluded;
+    f.calls = filter_action::kind::none;
+    update_outside(t);
+  }
+
   void grow(task_stack& t, std::size_t size) {
     t.frames.resize(size);
     t.addresses.resize(size);
@@ -184,7 +238,7 @@ class call_stacks {
       t.credit = depth_;
       grow_for(t, height);
       for (std::int64_t i = 0; i < height; ++i) {
-        if (frame* const f = slot(t, i)) *f = {r.time, 0, f->name, true, false, depth_};
+        if (frame* const f = slot(t, i)) *f = {r.time, 0, f->name, true, false, depth_, filter_action::kind::none};
       }
       const std::uint32_t number = from_->data[r.data_index].task;
       if (number != task_data::no_task && from_->tasks[number].parent != 0) {
@@ -216,6 +270,7 @@ class call_stacks {
       f.child = 0;
       f.valid = true;
       f.hidden = false;
+      f.calls = filter_action::kind::none;
       t.addresses[level] = r.address;
     }
     t.height = static_cast<std::int64_t>(level) + 1;
@@ -251,6 +306,7 @@ class call_stacks {
 
   const recording* from_;
   std::int32_t depth_;
+  filter_lookup filter_;
   std::size_t max_stack_;
   std::vector<task_stack> tasks_;
   std::int64_t jump_height_ = 0, jump_depth_ = 0;

@@ -228,7 +228,7 @@ class session_graph {
         f = &names.find(r.data_index, r.time, r.address);
         special = f->special;
         if (special != special_function::none) stacks_.note(t, special);
-        if (!stacks_.show_entry(t)) continue;
+        if (!stacks_.show_entry(t, names, *f)) continue;
       } else if (r.type == record_type::exit) {
         if (!stacks_.show_exit(t)) continue;
       } else if (r.is_event() && !call_stacks::show_event(t)) {
@@ -362,7 +362,7 @@ class flame_graph {
       if (r.type == record_type::entry) {
         const function& f = names.find(r.data_index, r.time, r.address);
         if (f.special != special_function::none) stacks_.note(t, f.special);
-        if (!stacks_.show_entry(t)) continue;
+        if (!stacks_.show_entry(t, names, f)) continue;
         tree_.enter(r.data_index, f.name, r.address, f.special == special_function::fork);
         if (f.special != special_function::none) stacks_.apply(t, f.special);
       } else if (r.type == record_type::exit) {
@@ -381,7 +381,7 @@ class flame_graph {
           --t.height;
           continue;
         }
-        (void)stacks_.close_unfinished(t, t.consumed_time);
+        (void)stacks_.close_unfinished(t, records_->closes_at() != 0 ? records_->closes_at() : t.consumed_time);
         leave(t, i, address);
       }
     }

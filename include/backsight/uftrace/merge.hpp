@@ -46,6 +46,7 @@ struct merge_options {
   bool salvage = false;            ///< go on behind damage; otherwise a task ends there, as in uftrace
   std::uint64_t from = 0;          ///< leave out records of task files before this time
   std::uint64_t until = ~std::uint64_t{0};  ///< and those after this one
+  std::uint64_t closes_at = 0;     ///< when functions end that are open at the end; 0: with the last record of their task
   /// Indices of the task files by their place in recording::data, to find `from` where records have payloads; without them
   /// such a file is read from its start. Must outlive the merge.
   const std::vector<time_index>* indices = nullptr;
@@ -87,31 +88,16 @@ class task_source {
   [[nodiscard]] std::optional<std::uint64_t> damaged_time() const noexcept { return damaged_time_; }
 
  private:
-  /// Sets the range to the records of the file up to options.until and gives the first one from options.from on, as far as
-  /// both can be found without reading all records; decode() leaves out what is outside of them all the same.
+  /// Sets the range to the part of the file that options.from and options.until leave, as far as that can be told; decode()
+  /// leaves out what is outside of them all the same.
   template <order O>
   [[nodiscard]] typename task_records<O>::iterator open(task_records<O>& range, resolver& names) const {
     const byte_view bytes = names.source().data[index_].bytes;
     range = task_records<O>(bytes, names.sizes_for(index_));
-    const task_records<O> all = range;
-    if (options_->until != ~std::uint64_t{0}) {
-      const std::size_t end = place_of(all, names.source().info, options_->until + 1, bytes.size());
-      range = task_records<O>(bytes.first(end), all.context());
-    }
-    if (options_->from == 0) return range.begin();
-    return range.at(std::min(place_of(all, names.source().info, options_->from, 0), range.bytes().size()), range.context());
-  }
-
-  /// The position of the first record at or after a time; `unknown` when it cannot be found.
-  template <order O>
-  [[nodiscard]] std::size_t place_of(const task_records<O>& range, const info& about, std::uint64_t time, std::size_t unknown) const {
-    if (has_plain_records(about)) {
-      const auto found = find_by_bisection<O>(range.bytes(), time);
-      return found ? static_cast<std::size_t>(found->offset) : unknown;
-    }
-    if (options_->indices == nullptr || index_ >= options_->indices->size()) return unknown;
-    const time_index& index = (*options_->indices)[index_];
-    return index.file_bytes() == range.bytes().size() ? static_cast<std::size_t>(index.find(range, time).offset) : unknown;
+    const bool has_index = options_->indices != nullptr && index_ < options_->indices->size();
+    const file_part part = part_between(range, names.source().info, has_index ? &(*options_->indices)[index_] : nullptr, options_->from, options_->until);
+    range = task_records<O>(bytes.first(part.end), range.context());
+    return range.at(part.begin, range.context());
   }
 
   bool advance() {
@@ -454,6 +440,8 @@ class merge {
     }
     return all;
   }
+  /// merge_options::closes_at.
+  [[nodiscard]] std::uint64_t closes_at() const noexcept { return options_.closes_at; }
   [[nodiscard]] resolver& names() const noexcept { return *names_; }
   [[nodiscard]] const recording& source() const noexcept { return *from_; }
 

@@ -250,4 +250,28 @@ class time_index {
   std::vector<entry> entries_;
 };
 
+/// Positions in a task file.
+struct file_part {
+  std::size_t begin = 0, end = 0;
+};
+
+/// The part of a task file that has all records from `from` up to `until`, as far as that can be told without reading all of
+/// them: by bisection, or with `kept`, an index of the file, unless it is null. Else the whole file.
+template <order O>
+[[nodiscard]] file_part part_between(const task_records<O>& records, const info& about, const time_index* kept,
+                                     std::uint64_t from, std::uint64_t until) {
+  const std::size_t size = records.bytes().size();
+  const auto place_of = [&](std::uint64_t time, std::size_t unknown) {
+    if (has_plain_records(about)) {
+      if (const auto found = find_by_bisection<O>(records.bytes(), time)) return static_cast<std::size_t>(found->offset);
+    }
+    if (kept == nullptr || kept->file_bytes() != size) return unknown;
+    return static_cast<std::size_t>(kept->find(records, time).offset);
+  };
+  file_part part{0, size};
+  if (until != ~std::uint64_t{0}) part.end = place_of(until + 1, size);
+  if (from != 0) part.begin = std::min(place_of(from, 0), part.end);
+  return part;
+}
+
 }  // namespace backsight::uftrace

@@ -9,6 +9,7 @@
 #include <backsight/uftrace/depth_repair.hpp>
 #include <backsight/uftrace/enumerations.hpp>
 #include <backsight/uftrace/events.hpp>
+#include <backsight/uftrace/function_filter.hpp>
 #include <backsight/uftrace/info.hpp>
 #include <backsight/uftrace/memory_map.hpp>
 #include <backsight/uftrace/merge.hpp>

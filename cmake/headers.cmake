@@ -106,10 +106,12 @@ set(BACKSIGHT_HEADERS
   include/backsight/uftrace/debug_file.hpp
   include/backsight/uftrace/depth_repair.hpp
   include/backsight/uftrace/detail/lines.hpp
+  include/backsight/uftrace/detail/number_text.hpp
   include/backsight/uftrace/detail/short_name_parser.hpp
   include/backsight/uftrace/detail/winner_tree.hpp
   include/backsight/uftrace/enumerations.hpp
   include/backsight/uftrace/events.hpp
+  include/backsight/uftrace/flame_graph.hpp
   include/backsight/uftrace/function_filter.hpp
   include/backsight/uftrace/info.hpp
   include/backsight/uftrace/memory_map.hpp
@@ -119,6 +121,7 @@ set(BACKSIGHT_HEADERS
   include/backsight/uftrace/report.hpp
   include/backsight/uftrace/resolver.hpp
   include/backsight/uftrace/schema.hpp
+  include/backsight/uftrace/session_graph.hpp
   include/backsight/uftrace/short_name.hpp
   include/backsight/uftrace/symbols.hpp
   include/backsight/uftrace/task_list.hpp

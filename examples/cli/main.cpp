@@ -151,9 +151,9 @@ void add_commands(CLI::App& app, cli::arguments& arguments, int& code) {
   add_output(graph, arguments);
 
   auto* exported = add_trace_command(app, &trace_format::export_to, "export", "Write the trace for another program", arguments, code);
-  exported->add_option("--to", arguments.to, "folded (flame graphs), chrome (trace events as JSON), perfetto or yaml")
+  exported->add_option("--to", arguments.to, "folded (flame graphs), chrome (trace events as JSON), perfetto, dot (Graphviz) or yaml")
       ->required()
-      ->check(CLI::IsMember({"folded", "chrome", "perfetto", "yaml"}));
+      ->check(CLI::IsMember({"folded", "chrome", "perfetto", "dot", "yaml"}));
   add_as(exported, arguments);
   add_symbols(exported, arguments);
   add_call_filters(exported, arguments);

@@ -9,7 +9,8 @@
 #include <vector>
 
 #include <backsight/io/uftrace_directory.hpp>
-#include <backsight/uftrace/call_tree.hpp>
+#include <backsight/uftrace/flame_graph.hpp>
+#include <backsight/uftrace/session_graph.hpp>
 #include <backsight/uftrace/value_text.hpp>
 
 #include "program.hpp"

@@ -145,7 +145,7 @@ class raw_dump {
       out_.text() += "reading ";
       add_format(out_.text(), "perf-cpu%zu.dat", i);
       out_.line();
-      uftrace::detail::perf_source source(recording_, recording_.perf[i].bytes);
+      uftrace::detail::perf_source source(recording_, recording_.perf[i].bytes, merging_.from, merging_.until);
       while (source.next()) {
         begin(source.current(), "event");
         values_.event_name(out_.text(), source.current().address);

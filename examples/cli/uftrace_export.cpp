@@ -4,10 +4,17 @@
 #include <algorithm>
 #include <ctime>
 #include <iterator>
+#include <unordered_map>
 
 #include <sys/stat.h>
 
+#include <backsight/analysis/call_tree.hpp>
 #include <backsight/core/text.hpp>
+#include <backsight/emit/dot.hpp>
+#include <backsight/emit/perfetto.hpp>
+#include <backsight/uftrace/events.hpp>
+
+#include "nested_events.hpp"
 
 namespace cli {
 
@@ -236,14 +243,55 @@ class chrome_export {
   bool first_ = true;
 };
 
+/// Calls `f(stack, event)` for each entry and exit that is shown, with the stack of its task; gives success or bad_input.
+template <class F>
+int for_each_with_stack(const arguments& from, const uftrace_data& data, uftrace::resolver& names, F&& f) {
+  uftrace::stack_options shown = data.stacks();
+  if (!from.depth && shown.functions == nullptr) shown.depth = uftrace::every_level;
+  std::unordered_map<std::uint64_t, analysis::call_stack> stacks;
+  const auto faults = uftrace::for_each_call(names, data.merging, shown, [&](const uftrace::call_event& event) { f(stacks[event.thread], event); });
+  for (const uftrace::task_fault& one : faults) report_fault(from.path() + "/" + data.recording().data[one.data_index].file, one.fault);
+  return faults.empty() ? success : bad_input;
+}
+
+int export_perfetto(const arguments& from, const uftrace_data& data, output& to) {
+  const uftrace::recording& recording = data.recording();
+  uftrace::resolver names(recording);
+  emit::perfetto emitter{output_iterator(to)};
+  const auto name_of = [&](std::uint64_t function) { return std::string_view(names.name(static_cast<std::uint32_t>(function))); };
+  const int code = for_each_with_stack(from, data, names, [&](analysis::call_stack& stack, const uftrace::call_event& event) {
+    const std::uint32_t number = recording.find_task(static_cast<std::uint32_t>(event.thread));
+    const std::uint64_t process = number == uftrace::task_data::no_task ? event.thread : recording.tasks[number].pid;
+    emit_nested(stack, event, name_of, [&](event_kind kind, std::string_view name) {
+      emitter.event(kind, name, static_cast<std::int64_t>(process), static_cast<std::int64_t>(event.thread), event.time);
+    });
+  });
+  emitter.finish();
+  return code;
+}
+
+int export_dot(const arguments& from, const uftrace_data& data, output& to) {
+  uftrace::resolver names(data.recording());
+  analysis::call_tree tree;
+  const int code = for_each_with_stack(from, data, names, [&](analysis::call_stack& stack, const uftrace::call_event& event) { tree.take(stack, event); });
+  emit::dot(
+      output_iterator(to), tree, [&](std::uint64_t function) { return std::string_view(names.name(static_cast<std::uint32_t>(function))); },
+      [&](output_iterator out, std::uint64_t time) { return text::literal(text::decimal(out, time), " ns"); });
+  return code;
+}
+
 }  // namespace
 
 int uftrace_export(const arguments& from) {
-  if (from.to != "folded" && from.to != "chrome") return report_error(from.path(), "a uftrace directory exports to folded or chrome"), usage;
+  const bool as_uftrace = from.to == "folded" || from.to == "chrome";
+  if (from.to == "yaml") return report_error(from.path(), "a uftrace directory is not written as yaml"), usage;
+  if (!from.as.empty() && !as_uftrace) return report_error(from.path(), "uftrace's own " + from.to + " is not imitated"), usage;
   uftrace_data data;
   if (const int code = open_uftrace(from, data); code != success) return code;
   output to(from.output);
   to.write(data.notice);
+  if (from.to == "perfetto") return to.close(export_perfetto(from, data, to));
+  if (from.to == "dot") return to.close(export_dot(from, data, to));
   int code = success;
   {
     text_out out(to);

@@ -126,6 +126,10 @@ int print_graphs(const arguments& from, const uftrace_data& data, text_out& out)
   if (!any) {
     text += "uftrace: cannot find graph for '_start'";
     out.line();
+    if (data.functions != nullptr || !from.filter_time.empty() || from.depth) {
+      text += "\t please check your filter settings.";
+      out.line();
+    }
   }
   return graph.broken() && from.as.empty() ? bad_input : success;
 }

@@ -79,14 +79,24 @@ class replay {
   };
 
   bool choose_columns() {
-    std::string_view rest = from_.fields.empty() ? std::string_view("duration,tid") : std::string_view(from_.fields);
+    std::string_view rest = from_.fields;
+    if (rest.empty()) {
+      // A range of time brings the time of each line along, in front, and of the kind in which it was given.
+      if (!from_.range.empty()) order_.push_back(from_.range.find_first_of("nums") == std::string::npos ? column::time : column::elapsed);
+      order_.insert(order_.end(), {column::duration, column::tid});
+      return true;
+    }
+    bool shown[std::size(columns)] = {};
     while (!rest.empty()) {
       const std::size_t comma = rest.find(',');
       const std::string_view name = rest.substr(0, comma);
       rest = comma == std::string_view::npos ? std::string_view{} : rest.substr(comma + 1);
       const auto at = std::find_if(std::begin(columns), std::end(columns), [&](const column_text& c) { return c.name == name; });
-      if (at != std::end(columns)) shown_[static_cast<std::size_t>(at - std::begin(columns))] = true;
+      if (at != std::end(columns)) shown[static_cast<std::size_t>(at - std::begin(columns))] = true;
       else if (name != "none") return report_error(from_.path(), "there is no column " + std::string(name)), false;
+    }
+    for (std::size_t i = 0; i < std::size(columns); ++i) {
+      if (shown[i]) order_.push_back(static_cast<column>(i));
     }
     return true;
   }
@@ -94,14 +104,14 @@ class replay {
   void header() {
     std::string& text = out_.text();
     bool first = true;
-    for (std::size_t i = 0; i < std::size(columns); ++i) {
-      if (!shown_[i]) continue;
+    for (const column one : order_) {
+      const column_text& shown = columns[static_cast<std::size_t>(one)];
       text += first ? '#' : ' ';
-      text += columns[i].header;
+      text += shown.header;
       first = false;
-      width_ += columns[i].width + 1;
+      width_ += shown.width + 1;
     }
-    usual_columns_ = !colored_ && width_ == 21 && shown_[0] && shown_[1];
+    usual_columns_ = !colored_ && order_ == std::vector{column::duration, column::tid};
     if (!first) {
       text += "   FUNCTION";
       out_.line();
@@ -161,10 +171,9 @@ class replay {
       if (depth > 0) text.append(static_cast<std::size_t>(depth) * 2, ' ');
       return;
     }
-    for (std::size_t i = 0; i < std::size(columns); ++i) {
-      if (!shown_[i]) continue;
+    for (const column one : order_) {
       text += ' ';
-      switch (static_cast<column>(i)) {
+      switch (one) {
         case column::duration: add_duration(text, p.duration); break;
         case column::tid:
           if (colored_) add_format(text, "\033[%dm", 31 + static_cast<int>(r.data_index % 6));
@@ -424,7 +433,7 @@ class replay {
         const std::uint64_t address = stacks_.address(t, level);
         add_format(text, "[%lld] ", static_cast<long long>(level - below));
         if (address == uftrace::sched_out || address == uftrace::sched_out_preempted) text += "linux:schedule";
-        else text += names_.name(names_.find(i, t.last_time, address).name);
+        else text += names_.name(names_.find(i, stacks_.slot(t, level) != nullptr ? stacks_.slot(t, level)->total : t.last_time, address).name);
         out_.line();
       }
       out_.line();
@@ -440,7 +449,7 @@ class replay {
   uftrace::value_writer values_;
   text_out out_;
   std::vector<task_more> tasks_;
-  bool shown_[std::size(columns)] = {};
+  std::vector<column> order_;
   std::size_t width_ = 0;
   bool usual_columns_ = false;  ///< duration and task, without colour
   bool merging_ = true, colored_ = false, parenthesis_ = false;

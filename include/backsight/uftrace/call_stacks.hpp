@@ -171,7 +171,8 @@ class call_stacks {
   /// The time that uftrace takes for the end of a task whose functions are still open.
   [[nodiscard]] std::uint64_t end_time(const task_stack& t, const merge& m, std::uint32_t data_index) const noexcept {
     if (m.closes_at() != 0) return m.closes_at();
-    if (t.last_was_perf) return last_perf_time_;
+    // With a time filter uftrace keeps scheduler events by task; without one they share a place.
+    if (t.last_was_perf) return m.shorter_than() != 0 ? t.consumed_time : last_perf_time_;
     if (const auto damaged = m.damaged_time(data_index)) return *damaged;
     return t.last_time;
   }
@@ -217,7 +218,9 @@ class call_stacks {
   }
 
   void grow(task_stack& t, std::size_t size) {
-    t.frames.resize(size);
+    frame fresh;
+    fresh.credit = depth_;
+    t.frames.resize(size, fresh);
     t.addresses.resize(size);
   }
   [[gnu::noinline]] void grow_for(task_stack& t, std::int64_t level) {
@@ -245,6 +248,7 @@ class call_stacks {
         const auto parent = from_->data_index.find(from_->tasks[number].parent);
         if (parent != from_->data_index.end() && tasks_[parent->second].fork_depth > 0) {
           t.shown_depth = tasks_[parent->second].fork_depth;
+          t.depth_known = true;
         }
       }
     }

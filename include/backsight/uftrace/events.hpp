@@ -3,9 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include <backsight/core/event.hpp>
+#include <backsight/uftrace/call_stacks.hpp>
 #include <backsight/uftrace/depth_repair.hpp>
 #include <backsight/uftrace/merge.hpp>
 
@@ -23,24 +25,53 @@ struct call_event {
 };
 static_assert(backsight::call_event<call_event>);
 
-/// Calls `f(call_event)` for all entries and exits of a recording in the order of time, with true depths and addresses.
-/// Damage is passed over. Gives the faults. The resolver gives the names of the functions.
+/// As stack_options::depth: no level is left out.
+inline constexpr std::int32_t every_level = std::numeric_limits<std::int32_t>::max();
+
+namespace detail {
+
+/// Whether an entry or exit that was just consumed is shown.
+inline bool is_shown(call_stacks& stacks, const merged_record& r, const resolver& names, const function& found) {
+  task_stack& t = stacks.of(r);
+  if (r.type == record_type::exit) return stacks.show_exit(t);
+  stacks.note(t, found.special);
+  if (!stacks.show_entry(t, names, found)) return false;
+  stacks.apply(t, found.special);
+  return true;
+}
+
+}  // namespace detail
+
+/// Calls `f(call_event)` for the entries and exits of a recording in the order of time that `merging` leaves and `shown` shows,
+/// with true depths and addresses. Damage is passed over. Gives the faults. The resolver gives the names of the functions.
 template <class F>
-std::vector<task_fault> for_each_call(resolver& names, F&& f) {
-  merge records(names, {.scheduler = false, .salvage = true});
+std::vector<task_fault> for_each_call(resolver& names, merge_options merging, const stack_options& shown, F&& f) {
+  merging.scheduler = false;
+  merging.salvage = true;
+  merge records(names, merging);
+  call_stacks stacks(names.source(), shown);
+  const bool everything = shown.depth == every_level && shown.functions == nullptr;
   std::vector<depth_repair> repair(names.source().data.size());
   merged_record r;
   while (records.next(r)) {
+    if (!everything) stacks.consume(r);
     if (r.type == record_type::lost) repair[r.data_index].forget();
     if (r.type != record_type::entry && r.type != record_type::exit) continue;
     const auto [depth, address] = repair[r.data_index](r.type, r.depth, r.address);
     const function& found = names.find(r.data_index, r.time, address);
     if (found.special == special_function::exec) repair[r.data_index].forget();
+    if (!everything && !detail::is_shown(stacks, r, names, found)) continue;
     const bool ambiguous = !names.is_lasting(r.data_index, r.time) && names.candidates(r.data_index, r.time, address) > 1;
     f(call_event{r.type == record_type::entry ? event_kind::enter : event_kind::exit, found.name, r.time,
                  names.source().data[r.data_index].tid, depth, ambiguous});
   }
   return records.faults();
+}
+
+/// The same for all entries and exits.
+template <class F>
+std::vector<task_fault> for_each_call(resolver& names, F&& f) {
+  return for_each_call(names, {}, {.depth = every_level}, f);
 }
 
 }  // namespace backsight::uftrace

@@ -44,8 +44,8 @@ struct merge_options {
   bool scheduler = true;           ///< include the perf files
   bool external = false;           ///< include extern.dat
   bool salvage = false;            ///< go on behind damage; otherwise a task ends there, as in uftrace
-  std::uint64_t from = 0;          ///< leave out records of task files before this time
-  std::uint64_t until = ~std::uint64_t{0};  ///< and those after this one
+  std::uint64_t from = 0;          ///< leave out what lies before this time
+  std::uint64_t until = ~std::uint64_t{0};  ///< and after this one
   std::uint64_t closes_at = 0;     ///< when functions end that are open at the end; 0: with the last record of their task
   /// Indices of the task files by their place in recording::data, to find `from` where records have payloads; without them
   /// such a file is read from its start. Must outlive the merge.
@@ -248,7 +248,9 @@ class task_source {
 /// The records of one perf file that uftrace uses.
 class perf_source {
  public:
-  perf_source(const recording& from, byte_view bytes) : from_(&from), little_(from.info.byte_order == order::little) {
+  /// Only records from the time `first` on up to `last`.
+  perf_source(const recording& from, byte_view bytes, std::uint64_t first = 0, std::uint64_t last = ~std::uint64_t{0})
+      : from_(&from), first_(first), last_(last), little_(from.info.byte_order == order::little) {
     if (little_) little_at_ = perf_records<order::little>(bytes).begin();
     else big_at_ = perf_records<order::big>(bytes).begin();
   }
@@ -263,7 +265,7 @@ class perf_source {
   bool next_from(typename perf_records<O>::iterator& at) {
     for (; at != std::default_sentinel; ++at) {
       const auto item = *at;
-      if (!take<O>(item)) continue;
+      if (!take<O>(item) || current_.time < first_ || current_.time > last_) continue;
       const auto found = from_->data_index.find(tid_);
       if (found == from_->data_index.end() || !from_->data[found->second].present) continue;
       current_.data_index = found->second;
@@ -310,6 +312,7 @@ class perf_source {
   }
 
   const recording* from_;
+  std::uint64_t first_, last_;
   bool little_;
   merged_record current_;
   std::uint32_t tid_ = 0;
@@ -332,7 +335,7 @@ class merge {
       if (tasks_[i].has()) tasks_tree_.set(i, tasks_[i].current().time);
     }
     if (options_.scheduler) {
-      for (const perf_data& file : from_->perf) perf_.emplace_back(*from_, file.bytes);
+      for (const perf_data& file : from_->perf) perf_.emplace_back(*from_, file.bytes, options_.from, options_.until);
       if (options_.shorter_than != 0) hold_scheduler();
     }
     if (options_.external) read_external();
@@ -440,6 +443,8 @@ class merge {
     }
     return all;
   }
+  /// merge_options::shorter_than.
+  [[nodiscard]] std::uint64_t shorter_than() const noexcept { return options_.shorter_than; }
   /// merge_options::closes_at.
   [[nodiscard]] std::uint64_t closes_at() const noexcept { return options_.closes_at; }
   [[nodiscard]] resolver& names() const noexcept { return *names_; }
@@ -516,7 +521,7 @@ class merge {
       std::string_view rest = text.line();
       if (rest.empty() || rest.front() == '#') continue;
       const auto time = detail::take_time(rest);
-      if (!time) continue;
+      if (!time || *time < options_.from || *time > options_.until) continue;
       while (!rest.empty() && (rest.front() == ' ' || rest.front() == '\t')) rest.remove_prefix(1);
       if (rest.empty()) continue;
       rest = rest.substr(0, 1023);

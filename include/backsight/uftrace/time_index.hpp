@@ -151,20 +151,23 @@ class time_index {
     if (time > last_time_ || entries_.empty()) return {file_bytes_, 0, 0, false};
     const auto behind =
         std::partition_point(entries_.begin(), entries_.end(), [&](const entry& e) { return e.time_before < time; });
-    const auto start = behind == entries_.begin() ? entries_.begin() : behind - 1;
-    depth_repair repair(start->depth);
     time_position found{file_bytes_, 0, 0, false};
-    auto at = records.at(static_cast<std::size_t>(start->offset), records.context());
-    for (; at != std::default_sentinel; ++at) {
-      const record<function_record<O>, O> head((*at).bytes().data());
-      const record_type type = head[record_head::type];
-      if (!found.found && type != record_type::lost && head[record_head::time] >= time) {
-        found = {(*at).offset(), head[record_head::time], 0, true};
-      }
-      follow<O>(repair, head);
-      if (found.found && (type == record_type::entry || type == record_type::exit)) {
-        found.depth = repair.height_before(type);
-        break;
+    // One stretch, from a kept record to the next one, has the record; only for time 0 it may be a later one than the first.
+    for (auto start = behind == entries_.begin() ? behind : behind - 1; !found.found && start != entries_.end(); ++start) {
+      const std::uint64_t end = start + 1 == entries_.end() ? file_bytes_ : (start + 1)->offset;
+      depth_repair repair(start->depth);
+      auto at = records.at(static_cast<std::size_t>(start->offset), records.context());
+      for (; at != std::default_sentinel && (found.found || (*at).offset() < end); ++at) {
+        const record<function_record<O>, O> head((*at).bytes().data());
+        const record_type type = head[record_head::type];
+        if (!found.found && type != record_type::lost && head[record_head::time] >= time) {
+          found = {(*at).offset(), head[record_head::time], 0, true};
+        }
+        follow<O>(repair, head);
+        if (found.found && (type == record_type::entry || type == record_type::exit)) {
+          found.depth = repair.height_before(type);
+          break;
+        }
       }
     }
     return found;

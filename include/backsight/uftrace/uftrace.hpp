@@ -9,6 +9,7 @@
 #include <backsight/uftrace/depth_repair.hpp>
 #include <backsight/uftrace/enumerations.hpp>
 #include <backsight/uftrace/events.hpp>
+#include <backsight/uftrace/flame_graph.hpp>
 #include <backsight/uftrace/function_filter.hpp>
 #include <backsight/uftrace/info.hpp>
 #include <backsight/uftrace/memory_map.hpp>
@@ -18,6 +19,7 @@
 #include <backsight/uftrace/report.hpp>
 #include <backsight/uftrace/resolver.hpp>
 #include <backsight/uftrace/schema.hpp>
+#include <backsight/uftrace/session_graph.hpp>
 #include <backsight/uftrace/short_name.hpp>
 #include <backsight/uftrace/symbols.hpp>
 #include <backsight/uftrace/task_list.hpp>

@@ -23,11 +23,13 @@ std::vector<directory_file> directory_with(const char* name, byte_view bytes) {
       "Ftrace!\0\4\0\0\0\x28\0\1\2\xff\x17\0\0\0\0\0\0\x80\x14\0\0\0\0\0\0\0\4\0\0\0\0\0\0"
       "taskinfo:lines=2\ntaskinfo:nr_tid=1\ntaskinfo:tids=42\n"
       "argspec:lines=2\n"
-      "argspec:alpha@arg1,arg2/s,arg3/i32,arg4/c,arg5/x8;beta@fparg1/80,fparg2/32,arg1/p,arg2/t12:box,arg3/e:color,arg4/S\n"
+      "argspec:alpha@arg1,arg2/s,arg3/i32,arg4/c,arg5/x8;beta@fparg1/80,fparg2/32,arg1/p,arg2/t12:box,arg3/"
+      "e:color,arg4/S\n"
       "retspec:alpha@retval/s;beta@retval/f64;gamma@retval/t0:none\n"
       "pattern_type:regex\n";
   static constexpr std::string_view tasks =
-      "SESS timestamp=0.000000001 pid=42 sid=0123456789abcdef exename=\"/a/b\"\nTASK timestamp=0.000000002 tid=42 pid=42\n";
+      "SESS timestamp=0.000000001 pid=42 sid=0123456789abcdef exename=\"/a/b\"\nTASK timestamp=0.000000002 tid=42 "
+      "pid=42\n";
   static constexpr std::string_view map = "00001000-00002000 r-xp 00000000 00:00 0                          /a/b\n";
   static constexpr std::string_view symbols =
       "# symbols: 3\n# path name: /a/b\n0000000000000000 00000100 T alpha\n0000000000000100 00000100 T beta\n"
@@ -106,7 +108,9 @@ std::uint64_t find_times(byte_view bytes) {
         records,
         [&](const auto& item) {
           const record<function_record<O>, O> head(item.bytes().data());
-          if (expected != bytes.size() || head[record_head::type] == record_type::lost || head[record_head::time] < time) return;
+          if (expected != bytes.size() || head[record_head::type] == record_type::lost ||
+              head[record_head::time] < time)
+            return;
           expected = item.offset();
         },
         [](const fault&) {});
@@ -127,7 +131,9 @@ std::size_t info(byte_view bytes) {
   return read.partial().tids().size() + read.partial().lines.size();
 }
 /// task.txt.
-std::size_t task_list(byte_view bytes) { return read_task_text(bytes).events.size() + read_directory(directory_with("task.txt", bytes)); }
+std::size_t task_list(byte_view bytes) {
+  return read_task_text(bytes).events.size() + read_directory(directory_with("task.txt", bytes));
+}
 /// sid-*.map.
 std::size_t memory_map(byte_view bytes) { return read_memory_map(bytes).mappings.size(); }
 /// *.sym.
@@ -155,7 +161,8 @@ std::size_t records(byte_view bytes) {
   if (bytes.empty()) return 0;
   const byte_view rest = bytes.subspan(1);
   const value_sizes sizes{nullptr, &any_size, 0};
-  if ((bytes.front() & std::byte{1}) == std::byte{0}) return walk(task_records<order::little>(rest, sizes)) + find_times<order::little>(rest);
+  if ((bytes.front() & std::byte{1}) == std::byte{0})
+    return walk(task_records<order::little>(rest, sizes)) + find_times<order::little>(rest);
   return walk(task_records<order::big>(rest, sizes)) + find_times<order::big>(rest);
 }
 /// TID.dat with arguments, return values and data of events.

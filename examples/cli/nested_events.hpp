@@ -15,7 +15,9 @@ void emit_nested(backsight::analysis::call_stack& stack, const Event& event, Nam
   using backsight::analysis::call_stack;
   stack.take(
       event, [&](const call_stack::frame& frame, std::size_t) { emit(event_kind::enter, name_of(frame.function)); },
-      [&](const backsight::analysis::finished_call& call, const call_stack::frame&) { emit(event_kind::exit, name_of(call.function)); });
+      [&](const backsight::analysis::finished_call& call, const call_stack::frame&) {
+        emit(event_kind::exit, name_of(call.function));
+      });
 }
 
 }  // namespace cli

@@ -197,10 +197,12 @@ class chrome_export {
   void finish() {
     for (std::uint32_t i = 0; i < stacks_.all().size(); ++i) {
       uftrace::task_stack& t = stacks_.all()[i];
-      const std::uint64_t end = records_.closes_at() != 0 ? records_.closes_at() : t.consumed_time;
-      for (; t.height > 0; --t.height) {
-        const std::uint64_t address = stacks_.address(t, t.height - 1);
-        if (address == 0 || stacks_.slot(t, t.height - 1) == nullptr) continue;
+      const std::uint64_t end = records_.closes_at() != 0 ? std::min(records_.closes_at(), t.consumed_time) : t.consumed_time;
+      while (t.height > 0) {
+        --t.height;
+        const std::uint64_t address = stacks_.address(t, t.height);
+        const uftrace::frame* const frame = stacks_.slot(t, t.height);
+        if (address == 0 || frame == nullptr || frame->total > end || !stacks_.show_exit(t)) continue;
         separate();
         begin(i, end, 'E', names_.name(names_.find(i, end, address).name));
         out_.text() += '}';

@@ -58,7 +58,8 @@ void select_tasks(const arguments& from, uftrace_data& to) {
     task.present = false;
     task.bytes = {};
   }
-  for (std::size_t i = 0; i < recording.data.size() && to.first_time == 0; ++i) to.first_time = first_time_of(recording, i);
+  for (std::size_t i = 0; i < recording.data.size() && to.first_time == 0; ++i)
+    to.first_time = first_time_of(recording, i);
 }
 
 /// `START~STOP`, each of them a timestamp, a time since the first record when it has a unit, or nothing.
@@ -82,15 +83,19 @@ bool select_range(const arguments& from, uftrace_data& to) {
   std::uint64_t raw = 0;
   const bool good = middle != std::string_view::npos && (start.empty() || read(start, raw, to.merging.from)) &&
                     (stop.empty() || read(stop, raw, to.merging.until));
-  if (!good) return report_error(from.path(), "-r wants START~STOP: timestamps or, with a unit, times since the first record"), false;
+  if (!good)
+    return report_error(from.path(), "-r wants START~STOP: timestamps or, with a unit, times since the first record"),
+           false;
   // uftrace ends open functions at the number as it stands, also when it counts from the first record.
   if (!stop.empty()) to.merging.closes_at = from.as.empty() ? to.merging.until : raw;
   return true;
 }
 
 /// `FUNC;FUNC@depth=N,hide`: rules with `action`, or with the actions that follow the name.
-bool add_rules(const arguments& from, std::string_view text, const uftrace::filter_action& action, uftrace::function_filter& to) {
-  uftrace::pattern_kind kind = from.as.empty() ? uftrace::pattern_kind::glob : uftrace::pattern_kind::regular_expression;
+bool add_rules(const arguments& from, std::string_view text, const uftrace::filter_action& action,
+               uftrace::function_filter& to) {
+  uftrace::pattern_kind kind =
+      from.as.empty() ? uftrace::pattern_kind::glob : uftrace::pattern_kind::regular_expression;
   if (from.match == "regex") kind = uftrace::pattern_kind::regular_expression;
   if (from.match == "glob") kind = uftrace::pattern_kind::glob;
   while (!text.empty()) {
@@ -108,10 +113,12 @@ bool add_rules(const arguments& from, std::string_view text, const uftrace::filt
       if (one == "filter") made.calls = uftrace::filter_action::kind::include;
       else if (one == "notrace") made.calls = uftrace::filter_action::kind::exclude;
       else if (one == "hide") made.hide = true;
-      else if (uftrace::detail::take(one, "depth=")) made.depth = static_cast<std::int32_t>(uftrace::detail::take_number(one, 10).value_or(1024));
+      else if (uftrace::detail::take(one, "depth="))
+        made.depth = static_cast<std::int32_t>(uftrace::detail::take_number(one, 10).value_or(1024));
       else return report_error(from.path(), "there is no action " + std::string(one)), false;
     }
-    if (!to.add(std::string(pattern), kind, made)) return report_error(from.path(), "not a regular expression: " + std::string(pattern)), false;
+    if (!to.add(std::string(pattern), kind, made))
+      return report_error(from.path(), "not a regular expression: " + std::string(pattern)), false;
   }
   return true;
 }
@@ -121,7 +128,8 @@ bool select_functions(const arguments& from, uftrace_data& to) {
   if (from.functions.empty() && from.excluded.empty() && from.hidden.empty() && from.triggers.empty()) return true;
   auto filter = std::make_unique<uftrace::function_filter>(to.recording().patterns);
   std::string all, separator;
-  const auto add = [&](const std::vector<std::string>& texts, const uftrace::filter_action& action, const char* prefix) {
+  const auto add = [&](const std::vector<std::string>& texts, const uftrace::filter_action& action,
+                       const char* prefix) {
     for (const std::string& text : texts) {
       if (!add_rules(from, text, action, *filter)) return false;
       all += separator + prefix + text;
@@ -159,7 +167,8 @@ void keep_indices(const arguments& from, uftrace_data& to) {
     std::ostringstream kept;
     if (std::ifstream file(path, std::ios::binary); file) kept << file.rdbuf();
     const std::string text = kept.str();
-    auto opened = uftrace::time_index::open(byte_view(reinterpret_cast<const std::byte*>(text.data()), text.size()), bytes.size());
+    auto opened = uftrace::time_index::open(byte_view(reinterpret_cast<const std::byte*>(text.data()), text.size()),
+                                            bytes.size());
     if (opened) {
       to.indices.push_back(std::move(opened).value());
       continue;

@@ -281,11 +281,13 @@ class replay {
     const std::int64_t depth = t.shown_depth;
     const bool jumps = f.special == special_function::exec || f.special == special_function::longjmp;
     const std::string& name = names_.name(f.name);
+    const std::int64_t level = t.height - 1;
     if (merging_ && !jumps && ends_here(r, false)) {
       merged_record end;
       (void)take(end);
       (void)stacks_.show_exit(t);
-      if (const uftrace::frame* const slot = stacks_.slot(t, t.height)) p.duration = slot->total;
+      // uftrace takes the slot of the entry, also when a hidden longjmp made the exit pop another one.
+      if (const uftrace::frame* const slot = stacks_.slot(t, exact_ ? level : t.height)) p.duration = slot->total;
       begin_line(p, r, depth);
       call(r, name);
       if (end.more) {

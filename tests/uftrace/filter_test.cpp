@@ -71,7 +71,8 @@ TEST_CASE("filters leave the functions that they should") {
   function_filter only(io::posix_patterns());
   REQUIRE(only.add("fib", pattern_kind::exact, calls(kind::include)));
   CHECK(calls_with(only) == std::map<std::string, std::uint64_t>{{"fib", all.at("fib")}});
-  CHECK(calls_with(only, 1) == std::map<std::string, std::uint64_t>{{"fib", all.at("fib")}});  // each is included itself
+  CHECK(calls_with(only, 1) ==
+        std::map<std::string, std::uint64_t>{{"fib", all.at("fib")}});  // each is included itself
 
   function_filter without(io::posix_patterns());
   REQUIRE(without.add("main", pattern_kind::exact, calls(kind::exclude)));
@@ -95,5 +96,6 @@ TEST_CASE("filters leave the functions that they should") {
   CHECK(only.fits_any(io::uftrace_directory::open(test::data_path("uftrace/single-pg/uftrace.data"))->recording()));
   function_filter nothing(io::posix_patterns());
   REQUIRE(nothing.add("no_such_function", pattern_kind::exact, calls(kind::include)));
-  CHECK_FALSE(nothing.fits_any(io::uftrace_directory::open(test::data_path("uftrace/single-pg/uftrace.data"))->recording()));
+  CHECK_FALSE(
+      nothing.fits_any(io::uftrace_directory::open(test::data_path("uftrace/single-pg/uftrace.data"))->recording()));
 }

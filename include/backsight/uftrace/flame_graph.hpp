@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -51,14 +52,17 @@ class flame_graph {
     }
     for (std::uint32_t i = 0; i < stacks_.all().size(); ++i) {
       task_stack& t = stacks_.all()[i];
+      const std::uint64_t end =
+          records_->closes_at() != 0 ? std::min(records_->closes_at(), t.consumed_time) : t.consumed_time;
       while (t.height > 0) {
         const std::uint64_t address = stacks_.address(t, t.height - 1);
-        if (stacks_.slot(t, t.height - 1) == nullptr || address == 0) {
+        const frame* const top = stacks_.slot(t, t.height - 1);
+        if (top == nullptr || address == 0 || top->total > end) {
           --t.height;
           continue;
         }
-        (void)stacks_.close_unfinished(t, records_->closes_at() != 0 ? records_->closes_at() : t.consumed_time);
-        leave(t, i, address);
+        (void)stacks_.close_unfinished(t, end);
+        if (stacks_.show_exit(t)) leave(t, i, address);
       }
     }
   }

@@ -106,7 +106,8 @@ class function_filter {
 /// A filter's answers by name, each found once. For one analysis; the filter and the resolver must outlive it.
 class filter_lookup {
  public:
-  explicit filter_lookup(const function_filter* filter) : filter_(filter != nullptr && !filter->empty() ? filter : nullptr) {}
+  explicit filter_lookup(const function_filter* filter)
+      : filter_(filter != nullptr && !filter->empty() ? filter : nullptr) {}
 
   /// There are rules.
   [[nodiscard]] bool active() const noexcept { return filter_ != nullptr; }

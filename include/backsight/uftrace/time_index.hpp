@@ -153,7 +153,8 @@ class time_index {
         std::partition_point(entries_.begin(), entries_.end(), [&](const entry& e) { return e.time_before < time; });
     time_position found{file_bytes_, 0, 0, false};
     // One stretch, from a kept record to the next one, has the record; only for time 0 it may be a later one than the first.
-    for (auto start = behind == entries_.begin() ? behind : behind - 1; !found.found && start != entries_.end(); ++start) {
+    for (auto start = behind == entries_.begin() ? behind : behind - 1; !found.found && start != entries_.end();
+         ++start) {
       const std::uint64_t end = start + 1 == entries_.end() ? file_bytes_ : (start + 1)->offset;
       depth_repair repair(start->depth);
       auto at = records.at(static_cast<std::size_t>(start->offset), records.context());
@@ -266,7 +267,8 @@ template <order O>
   const std::size_t size = records.bytes().size();
   const auto place_of = [&](std::uint64_t time, std::size_t unknown) {
     if (has_plain_records(about)) {
-      if (const auto found = find_by_bisection<O>(records.bytes(), time)) return static_cast<std::size_t>(found->offset);
+      if (const auto found = find_by_bisection<O>(records.bytes(), time))
+        return static_cast<std::size_t>(found->offset);
     }
     if (kept == nullptr || kept->file_bytes() != size) return unknown;
     return static_cast<std::size_t>(kept->find(records, time).offset);

@@ -108,9 +108,11 @@ set(BACKSIGHT_HEADERS
   include/backsight/uftrace/call_stacks.hpp
   include/backsight/uftrace/call_tree.hpp
   include/backsight/uftrace/debug_file.hpp
+  include/backsight/uftrace/depth_repair.hpp
   include/backsight/uftrace/detail/external_records.hpp
   include/backsight/uftrace/detail/kernel_source.hpp
   include/backsight/uftrace/detail/lines.hpp
+  include/backsight/uftrace/detail/number_text.hpp
   include/backsight/uftrace/detail/perf_source.hpp
   include/backsight/uftrace/detail/rust_component.hpp
   include/backsight/uftrace/detail/rust_v0_parser.hpp
@@ -122,6 +124,8 @@ set(BACKSIGHT_HEADERS
   include/backsight/uftrace/elf_symbols.hpp
   include/backsight/uftrace/enumerations.hpp
   include/backsight/uftrace/events.hpp
+  include/backsight/uftrace/flame_graph.hpp
+  include/backsight/uftrace/function_filter.hpp
   include/backsight/uftrace/info.hpp
   include/backsight/uftrace/kernel_event_text.hpp
   include/backsight/uftrace/kernel_header.hpp
@@ -136,10 +140,12 @@ set(BACKSIGHT_HEADERS
   include/backsight/uftrace/report.hpp
   include/backsight/uftrace/resolver.hpp
   include/backsight/uftrace/schema.hpp
+  include/backsight/uftrace/session_graph.hpp
   include/backsight/uftrace/short_name.hpp
   include/backsight/uftrace/symbols.hpp
   include/backsight/uftrace/task_list.hpp
   include/backsight/uftrace/task_messages.hpp
+  include/backsight/uftrace/time_index.hpp
   include/backsight/uftrace/uftrace.hpp
   include/backsight/uftrace/value_text.hpp
 

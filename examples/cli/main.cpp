@@ -87,6 +87,14 @@ void add_output(CLI::App* sub, cli::arguments& arguments) {
 void add_call_filters(CLI::App* sub, cli::arguments& arguments) {
   sub->add_option("-D,--depth", arguments.depth, "uftrace: levels of calls to show");
   sub->add_option("-t,--time-filter", arguments.filter_time, "uftrace: leave out what took less, such as 5us");
+  sub->add_option("-r,--time-range", arguments.range, "uftrace: START~STOP, timestamps or, with a unit, times since the first record");
+  sub->add_option("-F,--filter", arguments.functions, "uftrace: show only what functions that match this pattern call");
+  sub->add_option("-N,--notrace", arguments.excluded, "uftrace: leave out functions that match this pattern and what they call");
+  sub->add_option("-H,--hide", arguments.hidden, "uftrace: leave out functions that match this pattern, but not what they call");
+  sub->add_option("-T,--trigger", arguments.triggers, "uftrace: PATTERN@ACTION, ... with depth=N, filter, notrace or hide");
+  sub->add_option("--match", arguments.match, "uftrace: what patterns are; glob, but regex with --as uftrace")->check(CLI::IsMember({"glob", "regex"}));
+  sub->add_option("--tid", arguments.tids, "uftrace: show only these tasks")->delimiter(',');
+  sub->add_option("--index", arguments.index, "uftrace: a folder for indices that make -r fast where records have values")->check(CLI::ExistingDirectory);
 }
 
 void add_replay(CLI::App& app, cli::arguments& arguments, int& code) {
@@ -96,8 +104,6 @@ void add_replay(CLI::App& app, cli::arguments& arguments, int& code) {
   add_output(replay, arguments);
   replay->add_flag("--no-merge", arguments.no_merge, "an entry and its exit always on lines of their own");
   replay->add_option("-f,--fields", arguments.fields, "columns: duration, tid, addr, time, delta, elapsed, task, module");
-  replay->add_option("-F,--function", arguments.functions, "show only what functions that match this shell pattern call");
-  replay->add_option("--tid", arguments.tids, "show only these tasks")->delimiter(',');
   replay->add_option("--begin", arguments.begin, "leave out records before this time, in nanoseconds of the trace clock");
   replay->add_option("--end", arguments.end, "leave out records from this time on");
 }
@@ -145,9 +151,9 @@ void add_commands(CLI::App& app, cli::arguments& arguments, int& code) {
   add_output(graph, arguments);
 
   auto* exported = add_trace_command(app, &trace_format::export_to, "export", "Write the trace for another program", arguments, code);
-  exported->add_option("--to", arguments.to, "folded (flame graphs), chrome (trace events as JSON), perfetto or yaml")
+  exported->add_option("--to", arguments.to, "folded (flame graphs), chrome (trace events as JSON), perfetto, dot (Graphviz) or yaml")
       ->required()
-      ->check(CLI::IsMember({"folded", "chrome", "perfetto", "yaml"}));
+      ->check(CLI::IsMember({"folded", "chrome", "perfetto", "dot", "yaml"}));
   add_as(exported, arguments);
   add_symbols(exported, arguments);
   add_call_filters(exported, arguments);

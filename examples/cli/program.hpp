@@ -42,6 +42,12 @@ struct arguments {
   std::string fields;       ///< replay: the columns
   std::string filter_time;  ///< leave out what took less
   std::vector<std::string> functions;  ///< patterns of functions to show
+  std::vector<std::string> excluded;   ///< patterns of functions to leave out with what they call
+  std::vector<std::string> hidden;     ///< patterns of functions to leave out alone
+  std::vector<std::string> triggers;   ///< patterns of functions with what happens there
+  std::string match;                   ///< the kind of these patterns
+  std::string range;                   ///< START~STOP
+  std::string index;                   ///< the folder of kept indices
   std::vector<std::uint32_t> tids;     ///< tasks to show
   std::optional<std::int32_t> depth;   ///< levels to show
 

@@ -3,12 +3,15 @@
 
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <backsight/io/uftrace_directory.hpp>
-#include <backsight/uftrace/call_tree.hpp>
+#include <backsight/uftrace/flame_graph.hpp>
 #include <backsight/uftrace/kernel_event_text.hpp>
+#include <backsight/uftrace/session_graph.hpp>
 #include <backsight/uftrace/value_text.hpp>
 
 #include "program.hpp"
@@ -21,14 +24,27 @@ inline constexpr const char* uftrace_version = "v0.19-100-ga0e54 ( x86_64 dwarf 
 /// An opened uftrace directory, with the options that default.opts and the command line give together.
 struct uftrace_data {
   backsight::io::uftrace_directory directory;
-  std::uint64_t shorter_than = 0;
+  backsight::uftrace::merge_options merging;
   std::int32_t depth = 1024;
+  std::unique_ptr<backsight::uftrace::function_filter> functions;
+  std::vector<backsight::uftrace::time_index> indices;
+  std::uint64_t first_time = 0;  ///< from which elapsed time counts when not all records are read; 0 when they are
+  std::string notice;            ///< to be printed before anything else
+
+  uftrace_data() = default;
+  uftrace_data(const uftrace_data&) = delete;
+  uftrace_data& operator=(const uftrace_data&) = delete;
 
   [[nodiscard]] const backsight::uftrace::recording& recording() const { return directory.recording(); }
+  [[nodiscard]] backsight::uftrace::stack_options stacks() const { return {.depth = depth, .functions = functions.get()}; }
 };
 
 /// Opens the directory; reports errors on stderr and gives bad_input, else success.
 int open_uftrace(const arguments& from, uftrace_data& to);
+/// Sets what default.opts and the command line leave of an opened directory; gives success or usage.
+int select_records(const arguments& from, uftrace_data& to);
+/// `5us`, `2ms`, `1s`, `3m`, or nanoseconds.
+[[nodiscard]] std::uint64_t read_duration(std::string_view text);
 /// Reports what was damaged.
 void report_faults(const arguments& from, const backsight::uftrace::merge& records);
 

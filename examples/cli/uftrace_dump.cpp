@@ -31,18 +31,18 @@ void add_mask(std::string& text, std::uint64_t mask, const std::array<const char
 class raw_dump {
  public:
   raw_dump(const arguments& from, const uftrace_data& data, output& to)
-      : from_(from), recording_(data.recording()), names_(recording_), stacks_(recording_, {.depth = data.depth}), values_(names_),
+      : from_(from), recording_(data.recording()), names_(recording_), stacks_(recording_, data.stacks()), merging_(data.merging), values_(names_),
         out_(to) {}
 
   int run() {
     header();
-    const uftrace::merge_options options{.salvage = from_.as.empty()};
+    merging_.shorter_than = 0;
     int code = success;
     for (std::uint32_t i = 0; i < recording_.data.size(); ++i) {
       out_.text() += "reading ";
       out_.text() += recording_.data[i].file;
       out_.line();
-      uftrace::detail::task_source source(names_, i, options);
+      uftrace::detail::task_source source(names_, i, merging_);
       std::uint64_t before = 0;
       while (source.has()) {
         record(source.current(), before);
@@ -98,11 +98,11 @@ class raw_dump {
     const uftrace::function* function = r.is_event() ? nullptr : &names_.find(r.data_index, r.time, r.address);
     if (r.type == record_type::entry) {
       stacks_.note(t, function->special);
-      if (!stacks_.show_entry(t)) return;
+      if (!stacks_.show_entry(t, names_, *function)) return;
       stacks_.apply(t, function->special);
     } else if (r.type == record_type::exit) {
       if (!stacks_.show_exit(t)) return;
-    } else if (r.is_event() && t.credit <= 0) {
+    } else if (r.is_event() && (t.credit <= 0 || t.outside)) {
       return;
     }
     std::string& text = out_.text();
@@ -209,7 +209,7 @@ class raw_dump {
       out_.text() += "reading ";
       add_format(out_.text(), "perf-cpu%zu.dat", i);
       out_.line();
-      uftrace::detail::perf_source source(recording_, recording_.perf[i].bytes);
+      uftrace::detail::perf_source source(recording_, recording_.perf[i].bytes, merging_.from, merging_.until);
       while (source.next()) {
         begin(source.current(), "event");
         values_.event_name(out_.text(), source.current().address);
@@ -224,6 +224,7 @@ class raw_dump {
   const uftrace::recording& recording_;
   uftrace::resolver names_;
   uftrace::call_stacks stacks_;
+  uftrace::merge_options merging_;
   uftrace::value_writer values_;
   text_out out_;
 };
@@ -240,6 +241,8 @@ int dump_members(const arguments& from, const uftrace_data& data, output& to) {
     const uftrace::task_data& file = recording.data[i];
     const auto show = [&](const auto& item) {
       if (item.offset() < from.begin.value_or(0) || item.offset() >= from.end.value_or(~std::uint64_t{0}) || left == 0) return;
+      const std::uint64_t time = record<uftrace::function_record<O>, O>(item.bytes().data())[uftrace::record_head::time];
+      if (time < data.merging.from || time > data.merging.until) return;
       --left;
       const auto at = std::back_inserter(out.text());
       if (from.hex) {
@@ -258,7 +261,9 @@ int dump_members(const arguments& from, const uftrace_data& data, output& to) {
       out.flush();
       report_fault(from.path() + "/" + file.file, f);
     };
-    (void)for_each_salvaging(uftrace::task_records<O>(file.bytes, names.sizes_for(i)), show, fault_found);
+    const uftrace::task_records<O> all(file.bytes, names.sizes_for(i));
+    const auto part = uftrace::part_between(all, recording.info, data.indices.empty() ? nullptr : &data.indices[i], data.merging.from, data.merging.until);
+    (void)for_each_salvaging(uftrace::task_records<O>(file.bytes.first(part.end).subspan(part.begin), all.context(), part.begin), show, fault_found);
   }
   return code;
 }
@@ -269,6 +274,7 @@ int uftrace_dump(const arguments& from) {
   uftrace_data data;
   if (const int code = open_uftrace(from, data); code != success) return code;
   output to(from.output);
+  to.write(data.notice);
   int code = success;
   if (from.as.empty() && !from.raw) {
     code = with_order(data.recording().info.byte_order, [&](auto o) { return dump_members<o()>(from, data, to); });

@@ -4,10 +4,17 @@
 #include <algorithm>
 #include <ctime>
 #include <iterator>
+#include <unordered_map>
 
 #include <sys/stat.h>
 
+#include <backsight/analysis/call_tree.hpp>
 #include <backsight/core/text.hpp>
+#include <backsight/emit/dot.hpp>
+#include <backsight/emit/perfetto.hpp>
+#include <backsight/uftrace/events.hpp>
+
+#include "nested_events.hpp"
 
 namespace cli {
 
@@ -21,8 +28,8 @@ namespace {
 /// Folded stacks as `uftrace dump --flame-graph` prints them.
 int export_folded(const arguments& from, const uftrace_data& data, text_out& out) {
   uftrace::resolver names(data.recording());
-  uftrace::merge records(names, {.shorter_than = data.shorter_than, .salvage = from.as.empty()});
-  uftrace::flame_graph graph(records, {.depth = data.depth});
+  uftrace::merge records(names, data.merging);
+  uftrace::flame_graph graph(records, data.stacks());
   graph.run();
   report_faults(from, records);
   const uftrace::call_tree& tree = graph.tree();
@@ -60,7 +67,7 @@ class chrome_export {
  public:
   chrome_export(const arguments& from, const uftrace_data& data, text_out& out)
       : from_(from), recording_(data.recording()), names_(recording_),
-        records_(names_, {.shorter_than = data.shorter_than, .salvage = from.as.empty()}), stacks_(recording_, {.depth = data.depth}),
+        records_(names_, data.merging), stacks_(recording_, data.stacks()),
         values_(names_), out_(out), offset_(recording_.info.utc_offset() * 1'000'000'000) {}
 
   int run() {
@@ -154,7 +161,7 @@ class chrome_export {
       case record_type::entry: {
         const uftrace::function& f = names_.find(r.data_index, r.time, r.address);
         stacks_.note(t, f.special);
-        if (!stacks_.show_entry(t)) return;
+        if (!stacks_.show_entry(t, names_, f)) return;
         row(r, 'B', names_.name(f.name));
         stacks_.apply(t, f.special);
         return;
@@ -190,10 +197,12 @@ class chrome_export {
   void finish() {
     for (std::uint32_t i = 0; i < stacks_.all().size(); ++i) {
       uftrace::task_stack& t = stacks_.all()[i];
-      const std::uint64_t end = t.consumed_time;
-      for (; t.height > 0; --t.height) {
-        const std::uint64_t address = stacks_.address(t, t.height - 1);
-        if (address == 0 || stacks_.slot(t, t.height - 1) == nullptr) continue;
+      const std::uint64_t end = records_.closes_at() != 0 ? std::min(records_.closes_at(), t.consumed_time) : t.consumed_time;
+      while (t.height > 0) {
+        --t.height;
+        const std::uint64_t address = stacks_.address(t, t.height);
+        const uftrace::frame* const frame = stacks_.slot(t, t.height);
+        if (address == 0 || frame == nullptr || frame->total > end || !stacks_.show_exit(t)) continue;
         // Outside of the program's functions the kernel is not shown.
         if (t.user_height == 0 && names_.is_kernel(0, address)) continue;
         separate();
@@ -238,13 +247,55 @@ class chrome_export {
   bool first_ = true;
 };
 
+/// Calls `f(stack, event)` for each entry and exit that is shown, with the stack of its task; gives success or bad_input.
+template <class F>
+int for_each_with_stack(const arguments& from, const uftrace_data& data, uftrace::resolver& names, F&& f) {
+  uftrace::stack_options shown = data.stacks();
+  if (!from.depth && shown.functions == nullptr) shown.depth = uftrace::every_level;
+  std::unordered_map<std::uint64_t, analysis::call_stack> stacks;
+  const auto faults = uftrace::for_each_call(names, data.merging, shown, [&](const uftrace::call_event& event) { f(stacks[event.thread], event); });
+  for (const uftrace::task_fault& one : faults) report_fault(from.path() + "/" + data.recording().data[one.data_index].file, one.fault);
+  return faults.empty() ? success : bad_input;
+}
+
+int export_perfetto(const arguments& from, const uftrace_data& data, output& to) {
+  const uftrace::recording& recording = data.recording();
+  uftrace::resolver names(recording);
+  emit::perfetto emitter{output_iterator(to)};
+  const auto name_of = [&](std::uint64_t function) { return std::string_view(names.name(static_cast<std::uint32_t>(function))); };
+  const int code = for_each_with_stack(from, data, names, [&](analysis::call_stack& stack, const uftrace::call_event& event) {
+    const std::uint32_t number = recording.find_task(static_cast<std::uint32_t>(event.thread));
+    const std::uint64_t process = number == uftrace::task_data::no_task ? event.thread : recording.tasks[number].pid;
+    emit_nested(stack, event, name_of, [&](event_kind kind, std::string_view name) {
+      emitter.event(kind, name, static_cast<std::int64_t>(process), static_cast<std::int64_t>(event.thread), event.time);
+    });
+  });
+  emitter.finish();
+  return code;
+}
+
+int export_dot(const arguments& from, const uftrace_data& data, output& to) {
+  uftrace::resolver names(data.recording());
+  analysis::call_tree tree;
+  const int code = for_each_with_stack(from, data, names, [&](analysis::call_stack& stack, const uftrace::call_event& event) { tree.take(stack, event); });
+  emit::dot(
+      output_iterator(to), tree, [&](std::uint64_t function) { return std::string_view(names.name(static_cast<std::uint32_t>(function))); },
+      [&](output_iterator out, std::uint64_t time) { return text::literal(text::decimal(out, time), " ns"); });
+  return code;
+}
+
 }  // namespace
 
 int uftrace_export(const arguments& from) {
-  if (from.to != "folded" && from.to != "chrome") return report_error(from.path(), "a uftrace directory exports to folded or chrome"), usage;
+  const bool as_uftrace = from.to == "folded" || from.to == "chrome";
+  if (from.to == "yaml") return report_error(from.path(), "a uftrace directory is not written as yaml"), usage;
+  if (!from.as.empty() && !as_uftrace) return report_error(from.path(), "uftrace's own " + from.to + " is not imitated"), usage;
   uftrace_data data;
   if (const int code = open_uftrace(from, data); code != success) return code;
   output to(from.output);
+  to.write(data.notice);
+  if (from.to == "perfetto") return to.close(export_perfetto(from, data, to));
+  if (from.to == "dot") return to.close(export_dot(from, data, to));
   int code = success;
   {
     text_out out(to);
@@ -257,8 +308,8 @@ int uftrace_stacks(const arguments& from) {
   uftrace_data data;
   if (const int code = open_uftrace(from, data); code != success) return code;
   uftrace::resolver names(data.recording());
-  uftrace::merge records(names, {.shorter_than = data.shorter_than, .salvage = true});
-  uftrace::session_graph graph(records, {.depth = data.depth}, true);
+  uftrace::merge records(names, data.merging);
+  uftrace::session_graph graph(records, data.stacks(), true);
   graph.run();
   report_faults(from, records);
   const auto& nodes = graph.tree().nodes();
@@ -270,6 +321,7 @@ int uftrace_stacks(const arguments& from) {
   std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) { return self(a) != self(b) ? self(a) > self(b) : a < b; });
   order.resize(std::min<std::size_t>(order.size(), static_cast<std::size_t>(from.limit.value_or(20))));
   output to(from.output);
+  to.write(data.notice);
   {
     text_out out(to);
     std::string& text = out.text();

@@ -8,6 +8,8 @@
 
 #include <sys/stat.h>
 
+#include <backsight/core/text.hpp>
+
 namespace cli {
 
 using namespace backsight;
@@ -18,16 +20,6 @@ bool detect(const std::string& path, byte_view) {
   if (!is_directory(path)) return false;
   struct stat status {};
   return ::stat((path + "/info").c_str(), &status) == 0 && S_ISREG(status.st_mode);
-}
-
-/// `5us`, `2ms`, `1s`, `3m`, or nanoseconds.
-std::uint64_t read_duration(std::string_view text) {
-  const std::uint64_t number = uftrace::detail::take_number(text, 10).value_or(0);
-  if (text == "us") return number * 1000;
-  if (text == "ms") return number * 1'000'000;
-  if (text == "s") return number * 1'000'000'000;
-  if (text == "m") return number * 60'000'000'000;
-  return number;
 }
 
 }  // namespace
@@ -41,19 +33,7 @@ int open_uftrace(const arguments& from, uftrace_data& to) {
   to.directory = std::move(opened).value();
   const uftrace::recording& recording = to.recording();
   for (const auto& [file, fault] : recording.faults) report_fault(from.path() + "/" + file, fault);
-  std::string_view words = recording.options;
-  std::string_view option;
-  while (!words.empty()) {
-    const std::size_t end = words.find_first_of(" \n\t");
-    std::string_view word = words.substr(0, end);
-    words = end == std::string_view::npos ? std::string_view{} : words.substr(end + 1);
-    if (option == "-t") to.shorter_than = read_duration(word);
-    if (option == "-D") to.depth = static_cast<std::int32_t>(uftrace::detail::take_number(word, 10).value_or(1024));
-    option = word;
-  }
-  if (!from.filter_time.empty()) to.shorter_than = read_duration(from.filter_time);
-  if (from.depth) to.depth = *from.depth;
-  return success;
+  return select_records(from, to);
 }
 
 void report_faults(const arguments& from, const uftrace::merge& records) {
@@ -105,7 +85,7 @@ char* put_hexadecimal(char* to, std::uint64_t value, std::size_t width) {
   std::size_t size = value == 0 ? 1 : (static_cast<std::size_t>(std::bit_width(value)) + 3) / 4;
   for (; width > size; --width) *to++ = ' ';
   char* const end = to + size;
-  for (char* at = end; at != to; value >>= 4) *--at = "0123456789abcdef"[value & 15];
+  (void)text::hexadecimal(to, value);
   return end;
 }
 

@@ -88,8 +88,8 @@ class graph_printer {
 int print_graphs(const arguments& from, const uftrace_data& data, text_out& out) {
   const uftrace::recording& recording = data.recording();
   uftrace::resolver names(recording);
-  uftrace::merge records(names, {.shorter_than = data.shorter_than, .salvage = from.as.empty()});
-  uftrace::session_graph graph(records, {.depth = data.depth});
+  uftrace::merge records(names, data.merging);
+  uftrace::session_graph graph(records, data.stacks());
   graph.run();
   report_faults(from, records);
   if (graph.broken()) {
@@ -126,6 +126,10 @@ int print_graphs(const arguments& from, const uftrace_data& data, text_out& out)
   if (!any) {
     text += "uftrace: cannot find graph for '_start'";
     out.line();
+    if (data.functions != nullptr || !from.filter_time.empty() || from.depth) {
+      text += "\t please check your filter settings.";
+      out.line();
+    }
   }
   return graph.broken() && from.as.empty() ? bad_input : success;
 }
@@ -140,8 +144,8 @@ struct task_times {
 /// `uftrace graph --task`: the times of tasks below the tasks that started them.
 class task_graph {
  public:
-  task_graph(const arguments& from, const uftrace_data& data, text_out& out)
-      : from_(from), recording_(data.recording()), filter_(data.shorter_than), depth_(data.depth), out_(out),
+  task_graph(const uftrace_data& data, text_out& out)
+      : recording_(data.recording()), data_(data), filter_(data.merging.shorter_than), out_(out),
         times_(recording_.tasks.size()) {}
 
   int run() {
@@ -156,8 +160,10 @@ class task_graph {
  private:
   void measure() {
     uftrace::resolver names(recording_);
-    uftrace::merge records(names, {.salvage = from_.as.empty()});
-    uftrace::call_stacks stacks(recording_, {.depth = depth_});
+    uftrace::merge_options options = data_.merging;
+    options.shorter_than = 0;
+    uftrace::merge records(names, options);
+    uftrace::call_stacks stacks(recording_, data_.stacks());
     std::vector<std::uint64_t> first(times_.size()), last(times_.size()), idle(times_.size()), since(times_.size());
     uftrace::merged_record r;
     comms_ = std::vector<std::string>(times_.size());
@@ -176,7 +182,7 @@ class task_graph {
       if (r.type == uftrace::record_type::entry) {
         const uftrace::function& f = names.find(r.data_index, r.time, r.address);
         stacks.note(t, f.special);
-        if (!stacks.show_entry(t)) continue;
+        if (!stacks.show_entry(t, names, f)) continue;
         stacks.apply(t, f.special);
       } else if (r.type == uftrace::record_type::exit) {
         if (!stacks.show_exit(t)) continue;
@@ -248,10 +254,9 @@ class task_graph {
     out_.line();
   }
 
-  const arguments& from_;
   const uftrace::recording& recording_;
+  const uftrace_data& data_;
   std::uint64_t filter_;
-  std::int32_t depth_;
   text_out& out_;
   std::vector<task_times> times_;
   std::vector<std::string> comms_;
@@ -264,10 +269,11 @@ int uftrace_graph(const arguments& from) {
   uftrace_data data;
   if (const int code = open_uftrace(from, data); code != success) return code;
   output to(from.output);
+  to.write(data.notice);
   int code = success;
   {
     text_out out(to);
-    code = from.by_task ? task_graph(from, data, out).run() : print_graphs(from, data, out);
+    code = from.by_task ? task_graph(data, out).run() : print_graphs(from, data, out);
   }
   return to.close(code);
 }

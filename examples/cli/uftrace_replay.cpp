@@ -28,20 +28,28 @@ constexpr column_text columns[] = {{"duration", " DURATION ", 10}, {"tid", "   T
                                    {"delta", " TIMEDELTA", 10},    {"elapsed", "  ELAPSED ", 10},
                                    {"task", "      TASK NAME", 15}, {"module", "     MODULE NAME", 16}};
 
+uftrace::merge_options with_external(uftrace::merge_options options) {
+  options.external = true;
+  return options;
+}
+
 /// Prints one recording. The state beside the stacks that only the replay has.
 class replay {
  public:
   replay(const arguments& from, const uftrace_data& data, output& to)
       : from_(from), recording_(data.recording()), exact_(from.as == "uftrace"), names_(recording_),
-        records_(names_, {.shorter_than = data.shorter_than, .external = true, .salvage = !exact_}),
-        stacks_(recording_, {.depth = data.depth}), values_(names_), out_(to), tasks_(recording_.data.size()) {
+        records_(names_, with_external(data.merging)),
+        stacks_(recording_, data.stacks()), values_(names_), out_(to), tasks_(recording_.data.size()) {
     for (std::size_t i = 0; i < tasks_.size(); ++i) {
       const std::uint32_t number = recording_.data[i].task;
       if (number != uftrace::task_data::no_task) tasks_[i].comm = recording_.tasks[number].comm;
     }
     merging_ = !from.no_merge;
     colored_ = !exact_ && from.output == "-" && ::isatty(STDOUT_FILENO) == 1 && std::getenv("NO_COLOR") == nullptr;
-    selective_ = !from.functions.empty() || !from.tids.empty() || from.begin || from.end;
+    first_ = data.first_time;
+    if (data.merging.from != 0) {
+      for (task_stack& t : stacks_.all()) t.depth_known = false;
+    }
   }
 
   int run() {
@@ -49,7 +57,7 @@ class replay {
     header();
     merged_record r;
     while (take(r)) {
-      if (stacks_.of(r).outside) continue;
+      if (stacks_.of(r).outside_program) continue;
       switch (r.type) {
         case record_type::entry: entry(r); break;
         case record_type::exit: exit(r); break;
@@ -69,18 +77,27 @@ class replay {
     std::uint64_t delta = 0;     ///< from the one before to that
     std::string comm;
     std::uint64_t callsite = 0;  ///< of the next entry; 0 when there is none
-    std::int64_t inside = 0;     ///< open functions that the filter selects, and those below them
   };
 
   bool choose_columns() {
-    std::string_view rest = from_.fields.empty() ? std::string_view("duration,tid") : std::string_view(from_.fields);
+    std::string_view rest = from_.fields;
+    if (rest.empty()) {
+      // A range of time brings the time of each line along, in front, and of the kind in which it was given.
+      if (!from_.range.empty()) order_.push_back(from_.range.find_first_of("nums") == std::string::npos ? column::time : column::elapsed);
+      order_.insert(order_.end(), {column::duration, column::tid});
+      return true;
+    }
+    bool shown[std::size(columns)] = {};
     while (!rest.empty()) {
       const std::size_t comma = rest.find(',');
       const std::string_view name = rest.substr(0, comma);
       rest = comma == std::string_view::npos ? std::string_view{} : rest.substr(comma + 1);
       const auto at = std::find_if(std::begin(columns), std::end(columns), [&](const column_text& c) { return c.name == name; });
-      if (at != std::end(columns)) shown_[static_cast<std::size_t>(at - std::begin(columns))] = true;
+      if (at != std::end(columns)) shown[static_cast<std::size_t>(at - std::begin(columns))] = true;
       else if (name != "none") return report_error(from_.path(), "there is no column " + std::string(name)), false;
+    }
+    for (std::size_t i = 0; i < std::size(columns); ++i) {
+      if (shown[i]) order_.push_back(static_cast<column>(i));
     }
     return true;
   }
@@ -88,14 +105,14 @@ class replay {
   void header() {
     std::string& text = out_.text();
     bool first = true;
-    for (std::size_t i = 0; i < std::size(columns); ++i) {
-      if (!shown_[i]) continue;
+    for (const column one : order_) {
+      const column_text& shown = columns[static_cast<std::size_t>(one)];
       text += first ? '#' : ' ';
-      text += columns[i].header;
+      text += shown.header;
       first = false;
-      width_ += columns[i].width + 1;
+      width_ += shown.width + 1;
     }
-    usual_columns_ = !colored_ && width_ == 21 && shown_[0] && shown_[1];
+    usual_columns_ = !colored_ && order_ == std::vector{column::duration, column::tid};
     if (!first) {
       text += "   FUNCTION";
       out_.line();
@@ -163,10 +180,9 @@ class replay {
       if (depth > 0) text.append(static_cast<std::size_t>(depth) * 2, ' ');
       return;
     }
-    for (std::size_t i = 0; i < std::size(columns); ++i) {
-      if (!shown_[i]) continue;
+    for (const column one : order_) {
       text += ' ';
-      switch (static_cast<column>(i)) {
+      switch (one) {
         case column::duration: add_duration(text, p.duration); break;
         case column::tid:
           if (colored_) add_format(text, "\033[%dm", 31 + static_cast<int>(r.data_index % 6));
@@ -196,28 +212,6 @@ class replay {
     if (depth > 0) text.append(static_cast<std::size_t>(depth) * 2, ' ');
   }
 
-  [[nodiscard]] bool selected(const merged_record& r, const uftrace::function* f) {
-    if (!selective_) return true;
-    if (from_.begin && r.time < *from_.begin) return false;
-    if (from_.end && r.time >= *from_.end) return false;
-    if (!from_.tids.empty() && std::find(from_.tids.begin(), from_.tids.end(), recording_.data[r.data_index].tid) == from_.tids.end()) return false;
-    if (from_.functions.empty()) return true;
-    task_more& more = tasks_[r.data_index];
-    if (r.type == record_type::entry) {
-      const bool here = std::any_of(from_.functions.begin(), from_.functions.end(),
-                                    [&](const std::string& pattern) { return uftrace::matches_glob(pattern, names_.name(f->name)); });
-      if (more.inside == 0 && !here) return false;
-      ++more.inside;
-      return true;
-    }
-    if (r.type == record_type::exit) {
-      if (more.inside == 0) return false;
-      --more.inside;
-      return true;
-    }
-    return more.inside > 0;
-  }
-
   /// Whether the next record that shows is the end of this one: then both go on one line. Records that would be hidden are
   /// consumed on the way, as uftrace does.
   bool ends_here(const merged_record& r, bool wait) {
@@ -240,12 +234,12 @@ class replay {
         continue;
       }
       if (next->type == record_type::entry) {
-        if (t.credit > 0) return false;
+        const uftrace::function& f = names_.find(next->data_index, next->time, next->address);
+        if (stacks_.would_show_entry(t, names_, f)) return false;
         merged_record hidden;
         (void)take(hidden);
-        const uftrace::function& f = names_.find(hidden.data_index, hidden.time, hidden.address);
         stacks_.note(stacks_.of(hidden), f.special);
-        (void)stacks_.show_entry(stacks_.of(hidden));
+        (void)stacks_.show_entry(stacks_.of(hidden), names_, f);
         continue;
       }
       const uftrace::frame* const top = stacks_.slot(t, t.height - 1);
@@ -293,22 +287,21 @@ class replay {
     prefix p = columns_of(r);
     p.address = r.address;
     p.has_address = true;
-    if (!stacks_.show_entry(t)) return;
+    if (!stacks_.show_entry(t, names_, f)) return;
     if (!t.depth_known) {
       t.shown_depth = t.height - 1;
       t.depth_known = true;
     }
     const std::int64_t depth = t.shown_depth;
-    const bool show = selected(r, &f);
     const bool jumps = f.special == special_function::exec || f.special == special_function::longjmp;
     const std::string& name = names_.name(f.name);
+    const std::int64_t level = t.height - 1;
     if (merging_ && !jumps && ends_here(r, false)) {
       merged_record end;
       (void)take(end);
       (void)stacks_.show_exit(t);
-      if (show && selective_) (void)selected(end, &f);
-      if (const uftrace::frame* const slot = stacks_.slot(t, t.height)) p.duration = slot->total;
-      if (!show) return;
+      // uftrace takes the slot of the entry, also when a hidden longjmp made the exit pop another one.
+      if (const uftrace::frame* const slot = stacks_.slot(t, exact_ ? level : t.height)) p.duration = slot->total;
       begin_line(p, r, depth);
       call(r, name);
       if (end.more) {
@@ -320,13 +313,11 @@ class replay {
       out_.line();
       return;
     }
-    if (show) {
-      begin_line(p, r, depth);
-      call(r, name);
-      out_.text() += " {";
-      add_callsite(r);
-      out_.line();
-    }
+    begin_line(p, r, depth);
+    call(r, name);
+    out_.text() += " {";
+    add_callsite(r);
+    out_.line();
     ++t.shown_depth;
     stacks_.apply(t, f.special);
   }
@@ -359,7 +350,6 @@ class replay {
     }
     if (t.shown_depth > 0) --t.shown_depth;
     const uftrace::function& f = function_of(r);
-    if (!selected(r, &f)) return;
     if (const uftrace::frame* const slot = stacks_.slot(t, t.height)) p.duration = slot->total;
     p.address = stacks_.address(t, t.height);
     p.has_address = true;
@@ -385,14 +375,12 @@ class replay {
       return;
     }
     prefix p = columns_of(r);
-    const bool show = selected(r, nullptr);
     const std::int64_t depth = r.source == uftrace::record_source::external_file ? 0 : t.shown_depth;
     std::string& text = out_.text();
     if (r.is_sched_out() && merging_ && ends_here(r, true)) {
       merged_record end;
       (void)take(end);
       if (const uftrace::frame* const slot = stacks_.slot(t, t.height)) p.duration = slot->total;
-      if (!show) return;
       begin_line(p, r, depth);
       text += r.address == uftrace::sched_out ? "/* linux:schedule */" : "/* linux:schedule (pre-empted) */";
       out_.line();
@@ -403,7 +391,6 @@ class replay {
       p.address = stacks_.address(t, t.height);
       p.has_address = true;
     }
-    if (!show) return;
     begin_line(p, r, depth);
     text += "/* ";
     if (r.source == uftrace::record_source::kernel_file) {
@@ -428,7 +415,7 @@ class replay {
 
   void lost(const merged_record& r) {
     task_stack& t = stacks_.of(r);
-    if (t.user_height != 0 && selected(r, nullptr)) {
+    if (t.user_height != 0) {
       prefix p;
       p.elapsed = r.time - first_;
       // It has no time of its own: the columns repeat those of the task's last record.
@@ -463,7 +450,7 @@ class replay {
     for (const task_stack& t : stacks_.all()) {
       if (!skipped(t)) open += t.height - zeros(t);
     }
-    if (open == 0 || selective_) return;
+    if (open == 0) return;
     std::string& text = out_.text();
     text += "\nuftrace stopped tracing with remaining functions\n================================================\n";
     for (std::uint32_t i = 0; i < stacks_.all().size(); ++i) {
@@ -475,7 +462,7 @@ class replay {
         const std::uint64_t address = stacks_.address(t, level);
         add_format(text, "[%lld] ", static_cast<long long>(level - below));
         if (address == uftrace::sched_out || address == uftrace::sched_out_preempted) text += "linux:schedule";
-        else text += names_.name(names_.find(i, t.last_time, address).name);
+        else text += names_.name(names_.find(i, stacks_.slot(t, level) != nullptr ? stacks_.slot(t, level)->total : t.last_time, address).name);
         out_.line();
       }
       out_.line();
@@ -491,10 +478,10 @@ class replay {
   uftrace::value_writer values_;
   text_out out_;
   std::vector<task_more> tasks_;
-  bool shown_[std::size(columns)] = {};
+  std::vector<column> order_;
   std::size_t width_ = 0;
   bool usual_columns_ = false;  ///< duration and task, without colour
-  bool merging_ = true, colored_ = false, selective_ = false, parenthesis_ = false;
+  bool merging_ = true, colored_ = false, parenthesis_ = false;
   std::uint64_t first_ = 0, before_ = 0;
 };
 
@@ -503,7 +490,10 @@ class replay {
 int uftrace_replay(const arguments& from) {
   uftrace_data data;
   if (const int code = open_uftrace(from, data); code != success) return code;
+  if (from.begin) data.merging.from = *from.begin;
+  if (from.end) data.merging.until = *from.end == 0 ? 0 : *from.end - 1;
   output to(from.output);
+  to.write(data.notice);
   const int code = replay(from, data, to).run();
   return to.close(code);
 }

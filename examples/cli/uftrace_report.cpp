@@ -49,8 +49,8 @@ std::vector<named_row> parallel_rows(const uftrace_data& data, unsigned jobs, bo
       // Only the one task's file is read; the others are there, so that forks find their parents, but empty.
       for (std::size_t k = 0; k < whole.data.size(); ++k) one.data[k].bytes = k == i ? whole.data[k].bytes : byte_view{};
       uftrace::resolver names(one);
-      uftrace::merge records(names, {.shorter_than = data.shorter_than});
-      uftrace::function_report report(records, {.depth = data.depth});
+      uftrace::merge records(names, data.merging);
+      uftrace::function_report report(records, data.stacks());
       report.run();
       if (report.jumps() != 0) ++jumps;
       for (const named_row& row : rows_of(records, report)) {
@@ -191,8 +191,8 @@ void print_machine(const arguments& from, text_out& out, const std::vector<named
 
 int report_tasks(const arguments& from, const uftrace_data& data, text_out& out) {
   uftrace::resolver names(data.recording());
-  uftrace::merge records(names, {.shorter_than = data.shorter_than, .salvage = from.as.empty()});
-  uftrace::task_report report(records, {.depth = data.depth});
+  uftrace::merge records(names, data.merging);
+  uftrace::task_report report(records, data.stacks());
   report.run();
   report_faults(from, records);
   auto rows = report.rows();
@@ -225,6 +225,7 @@ int uftrace_report(const arguments& from) {
   uftrace_data data;
   if (const int code = open_uftrace(from, data); code != success) return code;
   output to(from.output);
+  to.write(data.notice);
   int code = success;
   {
     text_out out(to);
@@ -236,8 +237,8 @@ int uftrace_report(const arguments& from) {
       if (from.jobs > 1 && independent(data.recording())) rows = parallel_rows(data, from.jobs, done);
       if (!done) {
         uftrace::resolver names(data.recording());
-        uftrace::merge records(names, {.shorter_than = data.shorter_than, .salvage = from.as.empty()});
-        uftrace::function_report report(records, {.depth = data.depth});
+        uftrace::merge records(names, data.merging);
+        uftrace::function_report report(records, data.stacks());
         report.run();
         report_faults(from, records);
         rows = rows_of(records, report);

@@ -10,6 +10,7 @@
 #include <backsight/emit/perfetto.hpp>
 
 #include "llvm_yaml.hpp"
+#include "nested_events.hpp"
 #include "xray_trace.hpp"
 
 namespace cli {
@@ -38,8 +39,7 @@ analysis::call_tree tree_of(xray_trace& trace) {
   return tree;
 }
 
-/// Begins and ends of calls that nest, whatever the log left out: an exit that closes several calls ends each of them, one
-/// that closes none is dropped.
+/// Begins and ends of calls, and what else the log holds.
 template <class Emitter>
 void emit_nested(xray_trace& trace, xray_names& names, Emitter& emitter) {
   for_each_with_stack(trace, [&](analysis::call_stack& stack, const xray::event& event) {
@@ -49,11 +49,7 @@ void emit_nested(xray_trace& trace, xray_names& names, Emitter& emitter) {
     if (event.kind == event_kind::mark) {
       return emit(event_kind::mark, {reinterpret_cast<const char*>(event.payload.data()), event.payload.size()});
     }
-    stack.take(
-        event, [&](const analysis::call_stack::frame& frame, std::size_t) { emit(event_kind::enter, names[frame.function].function); },
-        [&](const analysis::finished_call& call, const analysis::call_stack::frame&) {
-          emit(event_kind::exit, names[call.function].function);
-        });
+    cli::emit_nested(stack, event, [&](std::uint64_t function) { return std::string_view(names[function].function); }, emit);
   });
 }
 
@@ -186,6 +182,7 @@ int xray_export(const arguments& asked) {
     if (asked.to == "chrome") return export_llvm_chrome(trace, names, asked);
     return no_such_form(("export to " + asked.to).c_str());
   }
+  if (asked.to == "dot") return xray_graph(asked);
   output out(asked.output);
   if (asked.to == "chrome") {
     emit::chrome_json emitter{output_iterator(out)};

@@ -96,3 +96,21 @@ TEST_CASE("a clock that goes back gives the distance and no self time below zero
   CHECK(calls[1].duration == 5);
   CHECK(calls[1].self == 0);
 }
+
+TEST_CASE("very many exits of functions that are not open do not each search the whole stack") {
+  call_stack stack;
+  const auto nothing = [](const auto&...) {};
+  constexpr std::uint64_t levels = 20000;
+  for (std::uint64_t i = 0; i < levels; ++i) stack.take(enter(i, i), nothing, nothing);
+  // Four hundred thousand searches of this stack would take a minute.
+  for (std::uint64_t i = 0; i < 20 * levels; ++i) stack.take(exit(levels + i, levels), nothing, nothing);
+  CHECK(stack.faults().unmatched_exits == 20 * levels);
+  stack.take(enter(7, levels), nothing, nothing);
+  stack.take(exit(7, levels), nothing, nothing);
+  CHECK(stack.frames().size() == levels);
+  std::uint64_t ended = 0;
+  stack.take(exit(levels / 2, levels), nothing, [&](const auto&, const auto&) { ++ended; });
+  CHECK(ended == levels / 2);
+  stack.take(exit(levels - 1, levels), nothing, nothing);
+  CHECK(stack.frames().size() == levels / 2);
+}

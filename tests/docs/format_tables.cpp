@@ -13,6 +13,7 @@
 #include <backsight/uftrace/kernel_schema.hpp>
 #include <backsight/uftrace/records.hpp>
 #include <backsight/uftrace/task_messages.hpp>
+#include <backsight/uftrace/time_index.hpp>
 #include <backsight/xray/basic.hpp>
 #include <backsight/xray/fdr.hpp>
 
@@ -104,6 +105,7 @@ int main(int count, char** words) {
     print_records(uftrace::ring_format<order::little>::records{});
     return 0;
   }
+  if (format == "uftrace_index") return print_record<uftrace::time_index_header>(), print_record<uftrace::time_index_entry>(), 0;
   std::fprintf(stderr, "format_tables: no format is called %s\n", words[1]);
   return 1;
 }

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <unordered_map>
 #include <vector>
 
 #include <backsight/core/event.hpp>
@@ -36,7 +37,8 @@ struct call_faults {
 /// The stack of one thread, rebuilt from enters and exits: an exit closes the nearest open call of its function, and with
 /// it all calls above, whose own exits are missing (an exception or longjmp left them, or the recorder lost them). An exit
 /// of a function that is not open is counted and changes nothing. A tail exit ends its function as an exit does.
-/// Each event costs O(1) when calls nest; allocates only when the stack grows beyond its deepest point so far.
+/// Each event costs O(1) when calls nest, and O(1) on average whatever the trace holds. Allocates only when the stack grows
+/// beyond its deepest point so far, and in traces with very many exits of functions that are not open.
 class call_stack {
  public:
   struct frame {
@@ -52,6 +54,7 @@ class call_stack {
   void take(const Event& event, OnEnter&& on_enter, OnCall&& on_call) {
     const event_kind kind = event.kind;
     if (kind == event_kind::enter) {
+      if (counting_) [[unlikely]] ++open_[event.function];
       frames_.push_back({event.function, event.time, 0, 0});
       on_enter(frames_.back(), frames_.size() - 1);
     } else if (kind != event_kind::mark) {
@@ -67,13 +70,34 @@ class call_stack {
   void finish() {
     faults_.unfinished += frames_.size();
     frames_.clear();
+    open_.clear();
   }
 
  private:
+  /// Steps that exits of functions that are not open may cost before it is counted what is open.
+  static constexpr std::size_t patience = std::size_t{1} << 16;
+
+  /// One more than the index of the nearest frame of the function; 0 when it is not open. Searches for what is open are paid
+  /// for by the frames that then close; without counting, a hostile trace could have each exit search the whole stack in vain.
+  [[nodiscard]] std::size_t find_below(std::uint64_t function) {
+    if (counting_ && !open_.contains(function)) return 0;
+    std::size_t match = frames_.size();
+    while (match != 0 && frames_[match - 1].function != function) --match;
+    if (match == 0 && (steps_in_vain_ += frames_.size()) > patience) {
+      counting_ = true;
+      for (const frame& f : frames_) ++open_[f.function];
+    }
+    return match;
+  }
+  void forget(std::uint64_t function) {
+    const auto at = open_.find(function);
+    if (--at->second == 0) open_.erase(at);
+  }
+
   template <class OnCall>
   void leave(std::uint64_t function, std::uint64_t time, OnCall&& on_call) {
     std::size_t match = frames_.size();
-    while (match != 0 && frames_[match - 1].function != function) --match;
+    if (match != 0 && frames_[match - 1].function != function) match = find_below(function);
     if (match == 0) {
       ++faults_.unmatched_exits;
       return;
@@ -88,11 +112,15 @@ class call_stack {
       if (depth != 0) frames_[depth - 1].in_callees += duration;
       on_call(finished_call{top.function, depth, top.start, duration, self, frames_.size() == match}, top);
       frames_.pop_back();
+      if (counting_) [[unlikely]] forget(top.function);
     }
   }
 
   std::vector<frame> frames_;
   call_faults faults_;
+  bool counting_ = false;
+  std::size_t steps_in_vain_ = 0;
+  std::unordered_map<std::uint64_t, std::size_t> open_;  ///< how often each function is open; kept while counting_
 };
 
 }  // namespace backsight::analysis

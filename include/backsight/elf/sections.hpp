@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <string_view>
 
@@ -153,16 +154,16 @@ class image {
   /// The build-id (NT_GNU_BUILD_ID), from the note sections or segments; empty when there is none.
   [[nodiscard]] constexpr byte_view build_id() const noexcept;
 
-  /// The NUL-terminated text at `offset` of a string table; empty when it is not inside or not terminated,
-  /// and in constant expressions, where bytes cannot be viewed as characters.
+  /// The NUL-terminated text at `offset` of a string table; empty when it is not inside, not terminated or longer than
+  /// 65535 bytes, and in constant expressions, where bytes cannot be viewed as characters.
   [[nodiscard]] static constexpr std::string_view string_at(byte_view table, std::uint64_t offset) noexcept {
     if (offset >= table.size()) return {};
-    const byte_view tail = table.subspan(static_cast<std::size_t>(offset));
-    std::size_t length = 0;
-    while (length < tail.size() && tail[length] != std::byte{0}) ++length;
-    if (length == tail.size() || length == 0) return {};
     if (std::is_constant_evaluated()) return {};
-    return {reinterpret_cast<const char*>(tail.data()), length};
+    const byte_view tail = table.subspan(static_cast<std::size_t>(offset));
+    // The limit keeps a table without end, to which every symbol points, from being searched to its end for each of them.
+    const void* const end = std::memchr(tail.data(), 0, tail.size() < 65536 ? tail.size() : 65536);
+    if (end == nullptr) return {};
+    return {reinterpret_cast<const char*>(tail.data()), static_cast<std::size_t>(static_cast<const std::byte*>(end) - tail.data())};
   }
 
  private:

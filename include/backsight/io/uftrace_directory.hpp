@@ -73,6 +73,8 @@ class uftrace_directory {
   }
 
   [[nodiscard]] const uftrace::recording& recording() const noexcept { return recording_; }
+  /// For changes before the reading, such as leaving out tasks.
+  [[nodiscard]] uftrace::recording& recording() noexcept { return recording_; }
   [[nodiscard]] const std::vector<uftrace::directory_file>& files() const noexcept { return files_; }
 
  private:

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include <backsight/uftrace/function_filter.hpp>
 #include <backsight/uftrace/merge.hpp>
 
 // The stacks of all tasks while records are consumed, with uftrace's accounting. Source: uftrace's utils/fstack.c
@@ -21,6 +22,7 @@ struct frame {
   bool valid = false;       ///< open
   bool hidden = false;      ///< beyond the depth filter
   std::int32_t credit = 0;  ///< of the depth filter when it was entered
+  filter_action::kind calls = filter_action::kind::none;  ///< what the function filter does from here on
 };
 
 /// The state of one task.
@@ -37,22 +39,27 @@ struct task_stack {
   bool lost = false;             ///< records were lost just now
   bool last_was_perf = false;
   bool in_kernel = false;        ///< the last entry or exit was one of the kernel
-  bool outside = false;          ///< the last record was the kernel's, outside of any function of the program
+  bool outside_program = false;  ///< the last record was the kernel's, outside of any function of the program
+  std::int32_t included = 0;     ///< open functions that the function filter includes
+  std::int32_t excluded = 0;     ///< open functions that it excludes
+  bool outside = false;          ///< nothing is shown here, by these two
   std::uint64_t last_time = 0;      ///< of its last record in the task file
   std::uint64_t consumed_time = 0;  ///< of its last record of any source
 };
 
 struct stack_options {
   std::int32_t depth = 1024;  ///< levels to show
+  const function_filter* functions = nullptr;  ///< functions to show; null for all. Must outlive the stacks
 };
 
 /// The stacks of all tasks of a recording.
 class call_stacks {
  public:
   call_stacks(const recording& from, stack_options options)
-      : from_(&from), depth_(options.depth), max_stack_(from.info.max_stack), tasks_(from.data.size()) {
+      : from_(&from), depth_(options.depth), filter_(options.functions), max_stack_(from.info.max_stack), tasks_(from.data.size()) {
     for (task_stack& t : tasks_) {
       t.credit = depth_;
+      update_outside(t);
       grow(t, std::min<std::size_t>(16, max_stack_));
     }
   }
@@ -76,7 +83,7 @@ class call_stacks {
     t.consumed_time = r.time;
     if (r.source == record_source::task_file) [[likely]] {
       t.last_time = r.time;
-      t.last_was_perf = t.outside = false;
+      t.last_was_perf = t.outside_program = false;
     } else {
       consume_other(t, r);
       if (r.source == record_source::kernel_file) return;
@@ -114,7 +121,7 @@ class call_stacks {
 
   /// Whether an entry that was just consumed is shown. Moves the depth filter.
   [[nodiscard]] bool show_entry(task_stack& t) noexcept {
-    if (t.outside) return false;
+    if (t.outside_program) return false;
     frame* const f = slot(t, t.height - 1);
     if (f == nullptr) return false;
     f->credit = t.credit;
@@ -125,16 +132,33 @@ class call_stacks {
     --t.credit;
     return true;
   }
+  /// The same with the function filter.
+  [[nodiscard]] bool show_entry(task_stack& t, const resolver& names, const function& f) {
+    if (!filter_.active()) [[likely]] return show_entry(t);
+    return show_filtered_entry(t, filter_.at(names, f.name));
+  }
+  /// Whether an entry that comes next would be shown.
+  [[nodiscard]] bool would_show_entry(const task_stack& t, const resolver& names, const function& f) {
+    if (!filter_.active()) return t.credit > 0;
+    const filter_action& action = filter_.at(names, f.name);
+    const bool included = action.calls == filter_action::kind::include;
+    if (t.excluded > 0 || action.calls == filter_action::kind::exclude || (t.outside && !included)) return false;
+    if (action.depth) return true;
+    return !action.hide && (included ? depth_ : t.credit) > 0;
+  }
+  /// Functions are filtered by name.
+  [[nodiscard]] bool is_filtered() const noexcept { return filter_.active(); }
   /// Whether an exit that was just consumed is shown. Moves the depth filter.
   [[nodiscard]] bool show_exit(task_stack& t) noexcept {
-    if (t.outside) return false;
+    if (t.outside_program) return false;
     frame* const f = slot(t, t.height);
     if (f == nullptr) return false;
     t.credit = f->credit;
+    if (f->calls != filter_action::kind::none) [[unlikely]] leave_filtered(t, *f);
     return !f->hidden;
   }
   /// Whether an event is shown.
-  [[nodiscard]] static bool show_event(const task_stack& t) noexcept { return t.user_height > 0 && t.credit > 0; }
+  [[nodiscard]] static bool show_event(const task_stack& t) noexcept { return t.user_height > 0 && t.credit > 0 && !t.outside; }
 
   /// What a function that moves the stack does behind its shown entry; `setjmp` is remembered at the entry itself.
   void apply(task_stack& t, special_function kind) noexcept {
@@ -147,6 +171,7 @@ class call_stacks {
   }
   /// What such a function does at its entry, shown or not.
   void note(task_stack& t, special_function kind) noexcept {
+    if (t.excluded > 0) return;
     if (kind == special_function::setjmp) {
       jump_height_ = t.height;
       jump_depth_ = t.shown_depth + 1;
@@ -160,7 +185,9 @@ class call_stacks {
 
   /// The time that uftrace takes for the end of a task whose functions are still open.
   [[nodiscard]] std::uint64_t end_time(const task_stack& t, const merge& m, std::uint32_t data_index) const noexcept {
-    if (t.last_was_perf) return last_perf_time_;
+    if (m.closes_at() != 0) return m.closes_at();
+    // With a time filter uftrace keeps scheduler events by task; without one they share a place.
+    if (t.last_was_perf) return m.shorter_than() != 0 ? t.consumed_time : last_perf_time_;
     if (const auto damaged = m.damaged_time(data_index)) return *damaged;
     return t.last_time;
   }
@@ -178,7 +205,7 @@ class call_stacks {
 
  private:
   [[gnu::noinline]] void consume_other(task_stack& t, const merged_record& r) {
-    t.outside = false;
+    t.outside_program = false;
     if (r.source == record_source::perf_file) {
       t.last_was_perf = true;
       last_perf_time_ = r.time;
@@ -198,7 +225,7 @@ class call_stacks {
       pop(t, r);
     }
     t.in_kernel = r.type != record_type::lost;
-    t.outside = t.in_kernel && t.user_height == 0;
+    t.outside_program = t.in_kernel && t.user_height == 0;
   }
   /// The program goes on: what the kernel left open, its records being damaged, is forgotten.
   [[gnu::noinline]] void leave_kernel(task_stack& t) const noexcept {
@@ -206,9 +233,38 @@ class call_stacks {
     t.height = t.user_height;
     t.credit = static_cast<std::int32_t>(depth_ - t.height);
   }
+  void update_outside(task_stack& t) noexcept { t.outside = t.excluded > 0 || (filter_.includes() && t.included == 0); }
+
+  [[gnu::noinline]] bool show_filtered_entry(task_stack& t, const filter_action& action) {
+    frame* const f = slot(t, t.height - 1);
+    if (f == nullptr) return false;
+    f->credit = t.credit;
+    f->hidden = true;
+    f->calls = filter_action::kind::none;
+    if (t.excluded > 0) return false;
+    f->calls = action.calls;
+    if (action.calls == filter_action::kind::include) ++t.included;
+    if (action.calls == filter_action::kind::exclude) ++t.excluded;
+    update_outside(t);
+    if (t.outside) return false;
+    if (action.calls == filter_action::kind::include) t.credit = depth_;
+    if (action.depth) t.credit = *action.depth;
+    if (t.credit <= 0 || action.hide) return false;
+    f->hidden = false;
+    --t.credit;
+    return true;
+  }
+  [[gnu::noinline]] void leave_filtered(task_stack& t, frame& f) noexcept {
+    if (f.calls == filter_action::kind::include) --t.included;
+    else --t.excluded;
+    f.calls = filter_action::kind::none;
+    update_outside(t);
+  }
 
   void grow(task_stack& t, std::size_t size) {
-    t.frames.resize(size);
+    frame fresh;
+    fresh.credit = depth_;
+    t.frames.resize(size, fresh);
     t.addresses.resize(size);
   }
   [[gnu::noinline]] void grow_for(task_stack& t, std::int64_t level) {
@@ -235,12 +291,13 @@ class call_stacks {
         if (parent != from_->data_index.end() && tasks_[parent->second].fork_depth > 0) {
           t.shown_depth = tasks_[parent->second].fork_depth;
           if (kernel) height += t.shown_depth;
+          t.depth_known = true;
         }
       }
       t.height = height;
       grow_for(t, height);
       for (std::int64_t i = 0; i < height; ++i) {
-        if (frame* const f = slot(t, i)) *f = {r.time, 0, f->name, true, false, depth_};
+        if (frame* const f = slot(t, i)) *f = {r.time, 0, f->name, true, false, depth_, filter_action::kind::none};
       }
     }
     if (t.lost) {
@@ -265,6 +322,7 @@ class call_stacks {
       f.child = 0;
       f.valid = true;
       f.hidden = false;
+      f.calls = filter_action::kind::none;
       t.addresses[level] = r.address;
     }
     t.height = static_cast<std::int64_t>(level) + 1;
@@ -300,6 +358,7 @@ class call_stacks {
 
   const recording* from_;
   std::int32_t depth_;
+  filter_lookup filter_;
   std::size_t max_stack_;
   std::vector<task_stack> tasks_;
   std::int64_t jump_height_ = 0, jump_depth_ = 0;

@@ -38,10 +38,10 @@ class merge {
       for (const directory_file& file : from_->kernel.files) kernel_.emplace_back(*from_, file.bytes, options_, entered_);
     }
     if (options_.scheduler) {
-      for (const perf_data& file : from_->perf) perf_.emplace_back(*from_, file.bytes);
+      for (const perf_data& file : from_->perf) perf_.emplace_back(*from_, file.bytes, options_.from, options_.until);
       if (options_.shorter_than != 0) hold_scheduler();
     }
-    if (options_.external) external_ = detail::read_external(from_->external);
+    if (options_.external) external_ = detail::read_external(from_->external, options_.from, options_.until);
     others_tree_ = detail::winner_tree(kernel_.size() + perf_.size() + held_.size() + 1);
     for (std::size_t i = 0; i <= kernel_.size() + perf_.size() + held_.size(); ++i) advance(i, true);
     if (!kernel_.empty()) left_on_.assign(from_->data.size(), nowhere);
@@ -156,6 +156,10 @@ class merge {
     }
     return all;
   }
+  /// merge_options::shorter_than.
+  [[nodiscard]] std::uint64_t shorter_than() const noexcept { return options_.shorter_than; }
+  /// merge_options::closes_at.
+  [[nodiscard]] std::uint64_t closes_at() const noexcept { return options_.closes_at; }
   [[nodiscard]] resolver& names() const noexcept { return *names_; }
   [[nodiscard]] const recording& source() const noexcept { return *from_; }
 

@@ -54,7 +54,7 @@ class function_report {
     seen_.resize(records_->source().data.size());
     merged_record r;
     for (;;) {
-      run_plain<O>();
+      if (!stacks_.is_filtered()) run_plain<O>();
       if (!records_->next(r)) break;
       if (records_->estimating()) estimate(r);
       seen_[r.data_index].stale = true;
@@ -65,7 +65,7 @@ class function_report {
           const function& f = names.find(r.data_index, r.time, r.address);
           if (f.special != special_function::none) [[unlikely]] stacks_.note(t, f.special);
           if (frame* const top = stacks_.slot(t, t.height - 1)) top->name = f.name;
-          if (!stacks_.show_entry(t)) break;
+          if (!stacks_.show_entry(t, names, f)) break;
           // The names in the slots are those of the old program.
           if (f.special == special_function::exec) [[unlikely]] {
             for (frame& slot : t.frames) slot.name = frame::no_name;
@@ -137,7 +137,7 @@ class function_report {
         if (f.special != special_function::none || height >= limit) return false;
         t->addresses[height] = address;
         const bool hidden = credit <= 0;
-        t->frames[height] = {time, 0, f.name, true, hidden, credit};
+        t->frames[height] = {time, 0, f.name, true, hidden, credit, filter_action::kind::none};
         credit -= !hidden;
         ++seen->count[seen_addresses::slot(address)];
         ++height;
@@ -295,10 +295,10 @@ class task_report {
       stacks_.consume(r);
       task_stack& t = stacks_.of(r);
       task_report_row& row = rows_[r.data_index];
-      if (r.type == record_type::exit && !t.outside) {
+      if (r.type == record_type::exit && !t.outside_program) {
         last[r.data_index] = r.time;
         add(row, t);
-      } else if (r.is_event() && t.user_height > 0) {
+      } else if (r.is_event() && call_stacks::show_event(t)) {
         last[r.data_index] = r.time;
         std::uint64_t& since = stamp[r.data_index];
         if (r.address == sched_out) since = r.time;
@@ -311,6 +311,7 @@ class task_report {
     }
     for (std::uint32_t i = 0; i < rows_.size(); ++i) {
       task_stack& t = stacks_.all()[i];
+      if (records_->closes_at() != 0) last[i] = records_->closes_at();
       while (t.height > 0) {
         const frame* const before = stacks_.slot(t, t.height - 1);
         const bool skip = before == nullptr || before->total > last[i] || stacks_.address(t, t.height - 1) == 0;

@@ -54,6 +54,8 @@ class resolver {
  public:
   explicit resolver(const recording& from) : from_(&from), ranges_(from.data.size()), cache_(std::size_t{1} << cache_bits) {
     functions_of_.resize(from.modules.size());
+    // Key 0 belongs to the first slot: there another one says that it is empty.
+    cache_.front().key = 1;
   }
   resolver(const resolver&) = delete;
   resolver& operator=(const resolver&) = delete;
@@ -154,7 +156,7 @@ class resolver {
  private:
   static constexpr unsigned cache_bits = 12;
   struct cached {
-    std::uint64_t key = ~std::uint64_t{0};  ///< address, and in the upper 16 bits the session
+    std::uint64_t key = 0;  ///< address, and in the upper 16 bits the session; of an empty slot one that belongs elsewhere
     const function* found = nullptr;
   };
   struct range {

@@ -10,15 +10,16 @@
 // Source: uftrace's utils/extern.c.
 namespace backsight::uftrace::detail {
 
-/// The records of extern.dat: lines of a time and a message. Lines without either are left out, as uftrace does.
-[[nodiscard]] inline std::deque<merged_record> read_external(byte_view bytes) {
+/// The records of extern.dat from the time `first` on up to `last`: lines of a time and a message. Lines without either
+/// are left out, as uftrace does.
+[[nodiscard]] inline std::deque<merged_record> read_external(byte_view bytes, std::uint64_t first, std::uint64_t last) {
   std::deque<merged_record> all;
   lines text(as_text(bytes));
   while (text.next()) {
     std::string_view rest = text.line();
     if (rest.empty() || rest.front() == '#') continue;
     const auto time = take_time(rest);
-    if (!time) continue;
+    if (!time || *time < first || *time > last) continue;
     while (!rest.empty() && (rest.front() == ' ' || rest.front() == '\t')) rest.remove_prefix(1);
     if (rest.empty()) continue;
     rest = rest.substr(0, 1023);

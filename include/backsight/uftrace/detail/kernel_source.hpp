@@ -132,7 +132,7 @@ class kernel_source {
  public:
   /// `entered` holds the functions that were entered in any of the files: an exit of another one is left out.
   kernel_source(const recording& from, byte_view bytes, const merge_options& options, std::unordered_set<std::uint64_t>& entered)
-      : from_(&from), shorter_than_(options.shorter_than), entered_(&entered), events_(from, bytes, options.salvage) {}
+      : from_(&from), options_(&options), entered_(&entered), events_(from, bytes, options.salvage) {}
 
   /// Goes to the first record or behind a loss or record; false at the end.
   [[nodiscard]] bool next() {
@@ -171,6 +171,7 @@ class kernel_source {
       const auto found = from_->data_index.find(tid);
       if (found == from_->data_index.end()) continue;
       merged_record r = events_.current();
+      if (r.time < options_->from || r.time > options_->until) continue;
       r.data_index = found->second;
       if (!any) previous = tid;
       any = true;
@@ -183,7 +184,7 @@ class kernel_source {
         if (!entered_->contains(r.address)) continue;
         std::size_t last = held_.size();
         while (last != 0 && held_[last - 1].is_event()) --last;
-        if (last == 0 || r.time - held_[last - 1].time >= shorter_than_) {
+        if (last == 0 || r.time - held_[last - 1].time >= options_->shorter_than) {
           held_.push_back(r);
           break;
         }
@@ -196,7 +197,7 @@ class kernel_source {
   }
 
   const recording* from_;
-  std::uint64_t shorter_than_;
+  const merge_options* options_;
   std::unordered_set<std::uint64_t>* entered_;
   kernel_events events_;
   std::uint64_t time_ = 0;

@@ -14,7 +14,9 @@ namespace backsight::uftrace::detail {
 /// The records of one perf file that uftrace uses.
 class perf_source {
  public:
-  perf_source(const recording& from, byte_view bytes) : from_(&from), little_(from.info.byte_order == order::little) {
+  /// Only records from the time `first` on up to `last`.
+  perf_source(const recording& from, byte_view bytes, std::uint64_t first = 0, std::uint64_t last = ~std::uint64_t{0})
+      : from_(&from), first_(first), last_(last), little_(from.info.byte_order == order::little) {
     if (little_) little_at_ = perf_records<order::little>(bytes).begin();
     else big_at_ = perf_records<order::big>(bytes).begin();
   }
@@ -29,7 +31,7 @@ class perf_source {
   bool next_from(typename perf_records<O>::iterator& at) {
     for (; at != std::default_sentinel; ++at) {
       const auto item = *at;
-      if (!take<O>(item)) continue;
+      if (!take<O>(item) || current_.time < first_ || current_.time > last_) continue;
       const auto found = from_->data_index.find(tid_);
       if (found == from_->data_index.end() || !from_->data[found->second].present) continue;
       current_.data_index = found->second;
@@ -78,6 +80,7 @@ class perf_source {
   }
 
   const recording* from_;
+  std::uint64_t first_, last_;
   bool little_;
   merged_record current_;
   std::uint32_t tid_ = 0;

@@ -11,6 +11,7 @@
 
 #include <backsight/uftrace/merged_record.hpp>
 #include <backsight/uftrace/resolver.hpp>
+#include <backsight/uftrace/time_index.hpp>
 
 // Source: uftrace's utils/fstack.c (get_task_ustack, read_task_ustack).
 namespace backsight::uftrace::detail {
@@ -20,11 +21,8 @@ class task_source {
  public:
   task_source(resolver& names, std::uint32_t index, const merge_options& options)
       : options_(&options), index_(index), little_(names.source().info.byte_order == order::little) {
-    const byte_view bytes = names.source().data[index].bytes;
-    if (little_) little_range_ = task_records<order::little>(bytes, names.sizes_for(index));
-    else big_range_ = task_records<order::big>(bytes, names.sizes_for(index));
-    if (little_) little_at_ = little_range_.begin();
-    else big_at_ = big_range_.begin();
+    if (little_) little_at_ = open<order::little>(little_range_, names);
+    else big_at_ = open<order::big>(big_range_, names);
     has_ = advance();
   }
 
@@ -46,6 +44,18 @@ class task_source {
   [[nodiscard]] std::optional<std::uint64_t> damaged_time() const noexcept { return damaged_time_; }
 
  private:
+  /// Sets the range to the part of the file that options.from and options.until leave, as far as that can be told; decode()
+  /// leaves out what is outside of them all the same.
+  template <order O>
+  [[nodiscard]] typename task_records<O>::iterator open(task_records<O>& range, resolver& names) const {
+    const byte_view bytes = names.source().data[index_].bytes;
+    range = task_records<O>(bytes, names.sizes_for(index_));
+    const bool has_index = options_->indices != nullptr && index_ < options_->indices->size();
+    const file_part part = part_between(range, names.source().info, has_index ? &(*options_->indices)[index_] : nullptr, options_->from, options_->until);
+    range = task_records<O>(bytes.first(part.end), range.context());
+    return range.at(part.begin, range.context());
+  }
+
   bool advance() {
     if (options_->shorter_than == 0) return decode();
     while (held_.empty() || !released_) {
@@ -80,6 +90,13 @@ class task_source {
   }
 
   bool decode() {
+    for (;;) {
+      if (!decode_any()) return false;
+      if (current_.time >= options_->from && current_.time <= options_->until) [[likely]] return true;
+    }
+  }
+
+  bool decode_any() {
     return little_ ? decode_from<order::little>(little_range_, little_at_)
                    : decode_from<order::big>(big_range_, big_at_);
   }
@@ -90,7 +107,7 @@ class task_source {
     using common = backsight::detail::common_of<task_format<O>>;
     const std::byte* const first = range.bytes().data() + current_.offset;
     const std::byte* const end = range.bytes().data() + range.bytes().size();
-    const std::uint64_t past = inclusive ? bound : bound - 1;
+    const std::uint64_t past = std::min(inclusive ? bound : bound - 1, options_->until);
     if (!has_ || (!inclusive && bound == 0)) return 0;
     const std::byte* here = first;
     for (; static_cast<std::size_t>(end - here) >= common::size && common::difference(here) == 0;

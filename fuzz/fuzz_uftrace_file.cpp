@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+// One kind of file of a uftrace directory. Built once for each function below, whose name BACKSIGHT_FUZZ_KIND gives.
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include <backsight/uftrace/uftrace.hpp>
+
+using namespace backsight;
+using namespace backsight::uftrace;
+
+namespace {
+
+byte_view bytes_of(std::string_view text) { return {reinterpret_cast<const std::byte*>(text.data()), text.size()}; }
+
+/// A directory of one task, 42, whose functions at 0x1000, 0x1100 and 0x1200 have values of every kind, and one more file.
+std::vector<directory_file> directory_with(const char* name, byte_view bytes) {
+  // Version 4, little-endian, 64-bit; features: all but estimated returns; items: tasks, specifications and kind of patterns.
+  static constexpr char info[] =
+      "Ftrace!\0\4\0\0\0\x28\0\1\2\xff\x17\0\0\0\0\0\0\x80\x14\0\0\0\0\0\0\0\4\0\0\0\0\0\0"
+      "taskinfo:lines=2\ntaskinfo:nr_tid=1\ntaskinfo:tids=42\n"
+      "argspec:lines=2\n"
+      "argspec:alpha@arg1,arg2/s,arg3/i32,arg4/c,arg5/x8;beta@fparg1/80,fparg2/32,arg1/p,arg2/t12:box,arg3/"
+      "e:color,arg4/S\n"
+      "retspec:alpha@retval/s;beta@retval/f64;gamma@retval/t0:none\n"
+      "pattern_type:regex\n";
+  static constexpr std::string_view tasks =
+      "SESS timestamp=0.000000001 pid=42 sid=0123456789abcdef exename=\"/a/b\"\nTASK timestamp=0.000000002 tid=42 "
+      "pid=42\n";
+  static constexpr std::string_view map = "00001000-00002000 r-xp 00000000 00:00 0                          /a/b\n";
+  static constexpr std::string_view symbols =
+      "# symbols: 3\n# path name: /a/b\n0000000000000000 00000100 T alpha\n0000000000000100 00000100 T beta\n"
+      "0000000000000200 00000100 T gamma\n";
+  // Of two files of one name the first is read.
+  return {{name, bytes},
+          {"info", bytes_of({info, sizeof info - 1})},
+          {"task.txt", bytes_of(tasks)},
+          {"sid-0123456789abcdef.map", bytes_of(map)},
+          {"b.sym", bytes_of(symbols)}};
+}
+
+/// Reads all records of a directory and writes them as text.
+std::size_t read_directory(const std::vector<directory_file>& files) {
+  const auto opened = uftrace::open(files);
+  if (!opened) std::abort();
+  std::size_t sum = opened->faults.size();
+  resolver names(*opened);
+  value_writer values(names);
+  merge records(names, {.external = true, .salvage = true});
+  std::string text;
+  for (merged_record r; records.next(r);) {
+    text.clear();
+    if (r.is_event()) {
+      values.event_name(text, r.address);
+      values.event_text(text, r, true);
+    } else if (r.more) {
+      values.values(text, r, text_style::replay);
+      values.values(text, r, text_style::chrome);
+      values.raw_lines(text, r);
+    }
+    sum += text.size();
+  }
+  return sum + records.faults().size();
+}
+
+/// Values as long as their first byte tells.
+payload_result any_size(const void*, std::uint32_t, std::uint64_t, std::uint64_t, bool, byte_view rest) noexcept {
+  if (rest.empty()) return errc::truncated;
+  return std::to_integer<std::size_t>(rest.front());
+}
+
+template <class Range>
+std::uint64_t walk(const Range& range) {
+  std::uint64_t sum = 0, last = 0;
+  bool first = true;
+  (void)for_each_salvaging(
+      range,
+      [&](const auto& item) {
+        if (!first && item.offset() <= last) std::abort();
+        first = false;
+        last = item.offset();
+        visit(item, [&](const auto& typed) {
+          using schema_type = typename std::remove_cvref_t<decltype(typed)>::schema_type;
+          for_each_member<schema_type>([&](auto, auto index) { sum += sizeof(typed.template member_at<index>()); });
+          for (const std::byte byte : typed.bytes()) sum += std::to_integer<std::uint64_t>(byte);
+        });
+      },
+      [&](const fault& f) { sum += f.skipped; });
+  return sum;
+}
+
+/// An index of the records finds what a walk finds, and bisection, where it answers, no record that is too early.
+template <order O>
+std::uint64_t find_times(byte_view bytes) {
+  const task_records<O> records(bytes, {nullptr, &any_size, 0});
+  const time_index index = time_index::build<O>(records, 3);
+  const auto opened = time_index::open(index.save(), bytes.size());
+  if (!opened || opened->entries() != index.entries()) std::abort();
+  std::vector<std::uint64_t> times{0, 1, ~std::uint64_t{0}};
+  if (bytes.size() >= 8) times.push_back(load<std::uint64_t, O>(bytes.data()));
+  if (bytes.size() >= 40) times.push_back(load<std::uint64_t, O>(bytes.data() + 32) + 1);
+  for (const std::uint64_t time : times) {
+    std::uint64_t expected = bytes.size();
+    (void)for_each_salvaging(
+        records,
+        [&](const auto& item) {
+          const record<function_record<O>, O> head(item.bytes().data());
+          if (expected != bytes.size() || head[record_head::type] == record_type::lost ||
+              head[record_head::time] < time)
+            return;
+          expected = item.offset();
+        },
+        [](const fault&) {});
+    if (index.find(records, time).offset != expected) std::abort();
+    const auto found = find_by_bisection<O>(bytes, time);
+    if (found && found->found && found->time < time) std::abort();
+  }
+  return index.entries().size();
+}
+
+}  // namespace
+
+namespace kinds {
+
+/// The file `info`.
+std::size_t info(byte_view bytes) {
+  const auto read = read_info(bytes);
+  return read.partial().tids().size() + read.partial().lines.size();
+}
+/// task.txt.
+std::size_t task_list(byte_view bytes) {
+  return read_task_text(bytes).events.size() + read_directory(directory_with("task.txt", bytes));
+}
+/// sid-*.map.
+std::size_t memory_map(byte_view bytes) { return read_memory_map(bytes).mappings.size(); }
+/// *.sym.
+std::size_t symbols(byte_view bytes) {
+  const symbol_table table = read_symbols(bytes);
+  std::size_t sum = 0;
+  for (const symbol& s : table.symbols()) sum += short_name(s.name).size() + table.find(s.address);
+  return sum;
+}
+/// *.dbg: functions, specifications and enumerations.
+std::size_t debug_file(byte_view bytes) {
+  const std::string_view text = uftrace::detail::as_text(bytes);
+  std::vector<enumeration> all;
+  read_enumerations(text, all);
+  std::string out;
+  for (const enumeration& e : all) e.text_of(static_cast<std::int64_t>(bytes.size()), out);
+  return read_debug_file(bytes).functions.size() + read_function_specs(text, 8).size() + out.size();
+}
+/// events.txt.
+std::size_t events(byte_view bytes) { return read_directory(directory_with("events.txt", bytes)); }
+/// extern.dat.
+std::size_t external(byte_view bytes) { return read_directory(directory_with("extern.dat", bytes)); }
+/// TID.dat, whatever its values are. The first byte chooses the byte order.
+std::size_t records(byte_view bytes) {
+  if (bytes.empty()) return 0;
+  const byte_view rest = bytes.subspan(1);
+  const value_sizes sizes{nullptr, &any_size, 0};
+  if ((bytes.front() & std::byte{1}) == std::byte{0})
+    return walk(task_records<order::little>(rest, sizes)) + find_times<order::little>(rest);
+  return walk(task_records<order::big>(rest, sizes)) + find_times<order::big>(rest);
+}
+/// TID.dat with arguments, return values and data of events.
+std::size_t values(byte_view bytes) { return read_directory(directory_with("42.dat", bytes)); }
+/// perf-cpuN.dat. The first byte chooses the byte order.
+std::size_t perf(byte_view bytes) {
+  if (bytes.empty()) return 0;
+  const byte_view rest = bytes.subspan(1);
+  const bool little = (bytes.front() & std::byte{1}) == std::byte{0};
+  return little ? walk(perf_records<order::little>(rest)) : walk(perf_records<order::big>(rest));
+}
+/// A saved time index.
+std::size_t index(byte_view bytes) {
+  const auto opened = time_index::open(bytes, 65536);
+  if (!opened) return 0;
+  const std::vector<std::byte> file(65536, std::byte{0x28});
+  return opened->find(task_records<order::little>(file), 0x2828282828282828).offset;
+}
+
+}  // namespace kinds
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const byte_view bytes(reinterpret_cast<const std::byte*>(data), size);
+  return kinds::BACKSIGHT_FUZZ_KIND(bytes) == static_cast<std::size_t>(-2) ? 1 : 0;
+}

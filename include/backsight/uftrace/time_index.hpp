@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include <backsight/core/record_span.hpp>
+#include <backsight/uftrace/depth_repair.hpp>
+#include <backsight/uftrace/info.hpp>
+#include <backsight/uftrace/records.hpp>
+
+// From a time to the place in a task file.
+namespace backsight::uftrace {
+
+/// A place in a task file: the first record at or after some time, lost records left out, since they have no time.
+struct time_position {
+  std::uint64_t offset = 0;  ///< of the record; the size of the file when there is none
+  std::uint64_t time = 0;    ///< of the record, in nanoseconds; 0 when there is none
+  std::uint64_t depth = 0;   ///< functions that are open in front of it, as the next entry or exit tells; 0 at the end
+  bool found = false;
+
+  [[nodiscard]] friend constexpr bool operator==(const time_position&, const time_position&) = default;
+};
+
+/// Whether the header of a recording lets expect records without payload, so that every 16 bytes of a task file begin one:
+/// then find_by_bisection() may serve, else a time_index. Watched variables and read triggers are not told by the header.
+[[nodiscard]] inline bool has_plain_records(const info& about) noexcept {
+  return !about.has(feature::argument) && !about.has(feature::retval) && !about.has(feature::event);
+}
+
+/// Finds the first record at or after `time` among records without payload, by bisection: reads about log2(records) of them and
+/// keeps nothing. The depth is that of the records: modulo 1024, which is the true one unless the recorder ran with --max-stack
+/// beyond 1024. Errors, wherever a place is met that contradicts plain records in the order of time: truncated when the size
+/// is no multiple of 16, bad_value at damage or a payload, time_reversed. Damage elsewhere is not seen.
+template <order O>
+[[nodiscard]] constexpr result<time_position> find_by_bisection(byte_view bytes, std::uint64_t time) noexcept {
+  constexpr std::size_t size = 16;
+  if (bytes.size() % size != 0) return {errc::truncated, bytes.size()};
+  const auto word = [&](std::size_t i) { return load<std::uint64_t, O>(bytes.data() + i * size + 8); };
+  const auto time_of = [&](std::size_t i) { return load<std::uint64_t, O>(bytes.data() + i * size); };
+  const auto type_of = [&](std::size_t i) { return static_cast<record_type>(word(i) & 3); };
+  const auto is_plain = [&](std::size_t i) { return (word(i) & 0x3c) == 0x28; };
+  const std::size_t count = bytes.size() / size;
+  // Records between `low` and `high` have times between the two below. What lies in a payload hardly looks like that.
+  std::size_t low = 0, high = count;
+  std::uint64_t earliest = 0, latest = ~std::uint64_t{0};
+  if (count != 0 && is_plain(0) && type_of(0) != record_type::lost) earliest = time_of(0);
+  if (count != 0 && is_plain(count - 1) && type_of(count - 1) != record_type::lost) latest = time_of(count - 1);
+  while (low < high) {
+    const std::size_t middle = low + (high - low) / 2;
+    std::size_t timed = middle;
+    while (timed < high && is_plain(timed) && type_of(timed) == record_type::lost) ++timed;
+    if (timed == high) {
+      high = middle;
+      continue;
+    }
+    if (!is_plain(timed)) return {errc::bad_value, timed * size};
+    const std::uint64_t here = time_of(timed);
+    if (here < earliest || here > latest) return {errc::time_reversed, timed * size};
+    (here < time ? earliest : latest) = here;
+    if (here < time) low = timed + 1;
+    else high = middle;
+  }
+  while (low < count && is_plain(low) && type_of(low) == record_type::lost) ++low;
+  if (low == count) return time_position{bytes.size(), 0, 0, false};
+  time_position found{low * size, time_of(low), 0, true};
+  for (; low < count; ++low) {
+    if (!is_plain(low)) return {errc::bad_value, low * size};
+    const record_type type = type_of(low);
+    if (type != record_type::entry && type != record_type::exit) continue;
+    found.depth = (word(low) >> 6 & 0x3ff) + (type == record_type::exit ? 1U : 0U);
+    break;
+  }
+  return found;
+}
+
+/// The start of a saved time index: our own format, little-endian, version 1. 48 bytes, then `count` entries.
+struct time_index_header {
+  static constexpr const char* name = "time_index_header";
+  static constexpr std::size_t size = 48;
+  static constexpr field<"magic", std::array<std::byte, 8>> magic{};  ///< "BSUFTIME"
+  static constexpr field<"version", std::uint32_t> version{};
+  static constexpr field<"entry_bytes", std::uint32_t> entry_bytes{};
+  static constexpr field<"count", std::uint64_t> count{};
+  static constexpr field<"file_bytes", std::uint64_t> file_bytes{};  ///< size of the task file that it is about
+  static constexpr field<"last_time", std::uint64_t> last_time{};    ///< the latest time in that file
+  static constexpr field<"checksum", std::uint64_t> checksum{};      ///< FNV-1a of all bytes but these eight
+  static constexpr layout fields{magic, version, entry_bytes, count, file_bytes, last_time, checksum};
+};
+
+/// A record that is kept: reading may begin there.
+struct time_index_entry {
+  static constexpr const char* name = "time_index_entry";
+  static constexpr std::size_t size = 24;
+  static constexpr field<"offset", std::uint64_t> offset{};
+  static constexpr field<"time_before", std::uint64_t> time_before{};  ///< the latest time in front of it
+  static constexpr field<"depth", std::uint64_t> depth{};              ///< functions that are open in front of it
+  static constexpr layout fields{offset, time_before, depth};
+};
+static_assert(schema<time_index_header> && schema<time_index_entry>);
+
+/// Every n-th record of a task file with its time and depth. Finds the first record at or after a time in any task file, also
+/// in one with payloads, damage or times that go back, by a binary search and a walk over at most n records. 24 bytes for each
+/// record kept. Made by one pass; it can be saved and opened again.
+class time_index {
+ public:
+  struct entry {
+    std::uint64_t offset = 0, time_before = 0, depth = 0;
+    [[nodiscard]] friend constexpr bool operator==(const entry&, const entry&) = default;
+  };
+
+  /// Reads all records of a task file, damage passed over, and keeps every `step`-th. `step` is not 0.
+  template <order O>
+  [[nodiscard]] static time_index build(const task_records<O>& records, std::size_t step = 256) {
+    time_index made;
+    made.file_bytes_ = records.bytes().size();
+    depth_repair repair;
+    std::uint64_t latest = 0;
+    std::size_t until_next = 0;
+    (void)for_each_salvaging(
+        records,
+        [&](const auto& item) {
+          const record<function_record<O>, O> head(item.bytes().data());
+          const record_type type = head[record_head::type];
+          const bool is_function = type == record_type::entry || type == record_type::exit;
+          // A function tells its depth; other records are kept only where there is nothing to go on from.
+          if (until_next == 0 && (is_function || !repair.is_known())) {
+            depth_repair ahead = repair;
+            if (is_function) (void)ahead(type, head[record_head::depth], head[record_head::address]);
+            made.entries_.push_back({item.offset(), latest, is_function ? ahead.height_before(type) : 0});
+            until_next = step;
+          }
+          if (until_next != 0) --until_next;
+          if (type != record_type::lost) latest = std::max(latest, head[record_head::time]);
+          follow<O>(repair, head);
+        },
+        [&](const fault&) {
+          repair.forget();
+          until_next = 0;
+        });
+    made.last_time_ = latest;
+    return made;
+  }
+
+  /// The first record at or after `time`, with the true depth. `records` is what the index was built from.
+  template <order O>
+  [[nodiscard]] time_position find(const task_records<O>& records, std::uint64_t time) const {
+    if (time > last_time_ || entries_.empty()) return {file_bytes_, 0, 0, false};
+    const auto behind =
+        std::partition_point(entries_.begin(), entries_.end(), [&](const entry& e) { return e.time_before < time; });
+    time_position found{file_bytes_, 0, 0, false};
+    // One stretch, from a kept record to the next one, has the record; only for time 0 it may be a later one than the first.
+    for (auto start = behind == entries_.begin() ? behind : behind - 1; !found.found && start != entries_.end();
+         ++start) {
+      const std::uint64_t end = start + 1 == entries_.end() ? file_bytes_ : (start + 1)->offset;
+      depth_repair repair(start->depth);
+      auto at = records.at(static_cast<std::size_t>(start->offset), records.context());
+      for (; at != std::default_sentinel && (found.found || (*at).offset() < end); ++at) {
+        const record<function_record<O>, O> head((*at).bytes().data());
+        const record_type type = head[record_head::type];
+        if (!found.found && type != record_type::lost && head[record_head::time] >= time) {
+          found = {(*at).offset(), head[record_head::time], 0, true};
+        }
+        follow<O>(repair, head);
+        if (found.found && (type == record_type::entry || type == record_type::exit)) {
+          found.depth = repair.height_before(type);
+          break;
+        }
+      }
+    }
+    return found;
+  }
+
+  [[nodiscard]] const std::vector<entry>& entries() const noexcept { return entries_; }
+  /// The size of the task file that it is about.
+  [[nodiscard]] std::uint64_t file_bytes() const noexcept { return file_bytes_; }
+
+  /// The bytes to keep in a file.
+  [[nodiscard]] std::vector<std::byte> save() const {
+    std::vector<std::byte> bytes(time_index_header::size);
+    bytes.reserve(bytes.size() + entries_.size() * time_index_entry::size);
+    for (const entry& e : entries_) {
+      owned_record<time_index_entry, order::little> item;
+      item.set(time_index_entry::offset, e.offset)
+          .set(time_index_entry::time_before, e.time_before)
+          .set(time_index_entry::depth, e.depth);
+      bytes.insert(bytes.end(), item.bytes().begin(), item.bytes().end());
+    }
+    owned_record<time_index_header, order::little> head;
+    head.set(time_index_header::magic, magic).set(time_index_header::version, 1U);
+    head.set(time_index_header::entry_bytes, static_cast<std::uint32_t>(time_index_entry::size));
+    head.set(time_index_header::count, entries_.size()).set(time_index_header::file_bytes, file_bytes_);
+    head.set(time_index_header::last_time, last_time_);
+    std::copy(head.bytes().begin(), head.bytes().end(), bytes.begin());
+    head.set(time_index_header::checksum, checksum_of(bytes));
+    std::copy(head.bytes().begin(), head.bytes().end(), bytes.begin());
+    return bytes;
+  }
+
+  /// A saved index of a task file of `file_bytes` bytes. Errors: bad_magic, unsupported_version, truncated, bad_size (also when
+  /// the task file has another size), checksum, out_of_range (an entry points behind the one after it or outside the file).
+  [[nodiscard]] static result<time_index> open(byte_view bytes, std::uint64_t file_bytes) {
+    if (bytes.size() < time_index_header::size) return {errc::truncated, bytes.size()};
+    const record<time_index_header, order::little> head(bytes.data());
+    if (head[time_index_header::magic] != magic) return {errc::bad_magic, 0};
+    if (head[time_index_header::version] != 1) return {errc::unsupported_version, 8};
+    if (head[time_index_header::entry_bytes] != time_index_entry::size) return {errc::bad_size, 12};
+    const byte_view body = bytes.subspan(time_index_header::size);
+    if (head[time_index_header::count] > body.size() / time_index_entry::size) return {errc::truncated, bytes.size()};
+    const auto count = static_cast<std::size_t>(head[time_index_header::count]);
+    if (body.size() != count * time_index_entry::size) return {errc::bad_size, 16};
+    if (head[time_index_header::file_bytes] != file_bytes) return {errc::bad_size, 24};
+    if (head[time_index_header::checksum] != checksum_of(bytes)) return {errc::checksum, 40};
+    time_index opened;
+    opened.file_bytes_ = file_bytes;
+    opened.last_time_ = head[time_index_header::last_time];
+    const record_span<time_index_entry, order::little> items(body);
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      const entry e{items[i][time_index_entry::offset], items[i][time_index_entry::time_before],
+                    items[i][time_index_entry::depth]};
+      const bool follows = opened.entries_.empty() || (opened.entries_.back().offset < e.offset &&
+                                                       opened.entries_.back().time_before <= e.time_before);
+      if (e.offset >= file_bytes || !follows)
+        return {errc::out_of_range, time_index_header::size + i * time_index_entry::size};
+      opened.entries_.push_back(e);
+    }
+    return opened;
+  }
+
+ private:
+  static constexpr std::array<std::byte, 8> magic{std::byte{'B'}, std::byte{'S'}, std::byte{'U'}, std::byte{'F'},
+                                                  std::byte{'T'}, std::byte{'I'}, std::byte{'M'}, std::byte{'E'}};
+
+  template <order O>
+  static void follow(depth_repair& repair, const record<function_record<O>, O>& head) {
+    const record_type type = head[record_head::type];
+    if (type == record_type::lost) repair.forget();
+    else if (type != record_type::event) (void)repair(type, head[record_head::depth], head[record_head::address]);
+  }
+
+  [[nodiscard]] static std::uint64_t checksum_of(byte_view bytes) noexcept {
+    std::uint64_t sum = 0xcbf29ce484222325ULL;
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+      const bool own = i >= time_index_header::size - 8 && i < time_index_header::size;
+      sum = (sum ^ (own ? 0U : std::to_integer<std::uint64_t>(bytes[i]))) * 0x100000001b3ULL;
+    }
+    return sum;
+  }
+
+  std::uint64_t file_bytes_ = 0, last_time_ = 0;
+  std::vector<entry> entries_;
+};
+
+/// Positions in a task file.
+struct file_part {
+  std::size_t begin = 0, end = 0;
+};
+
+/// The part of a task file that has all records from `from` up to `until`, as far as that can be told without reading all of
+/// them: by bisection, or with `kept`, an index of the file, unless it is null. Else the whole file.
+template <order O>
+[[nodiscard]] file_part part_between(const task_records<O>& records, const info& about, const time_index* kept,
+                                     std::uint64_t from, std::uint64_t until) {
+  const std::size_t size = records.bytes().size();
+  const auto place_of = [&](std::uint64_t time, std::size_t unknown) {
+    if (has_plain_records(about)) {
+      if (const auto found = find_by_bisection<O>(records.bytes(), time))
+        return static_cast<std::size_t>(found->offset);
+    }
+    if (kept == nullptr || kept->file_bytes() != size) return unknown;
+    return static_cast<std::size_t>(kept->find(records, time).offset);
+  };
+  file_part part{0, size};
+  if (until != ~std::uint64_t{0}) part.end = place_of(until + 1, size);
+  if (from != 0) part.begin = std::min(place_of(from, 0), part.end);
+  return part;
+}
+
+}  // namespace backsight::uftrace

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <map>
+#include <string>
+
+#include <backsight/io/uftrace_directory.hpp>
+#include <backsight/uftrace/events.hpp>
+#include <backsight/uftrace/report.hpp>
+
+#include <support/catch.hpp>
+#include <support/files.hpp>
+
+using namespace backsight;
+using namespace backsight::uftrace;
+using kind = filter_action::kind;
+
+namespace {
+
+filter_action calls(kind what) { return {what, false, {}}; }
+
+/// Calls by name of single-pg as a filter leaves them.
+std::map<std::string, std::uint64_t> calls_with(const function_filter& filter, std::int32_t depth = 1024) {
+  const auto directory = io::uftrace_directory::open(test::data_path("uftrace/single-pg/uftrace.data"));
+  REQUIRE(directory);
+  resolver names(directory->recording());
+  merge records(names, {.scheduler = false});
+  function_report report(records, {.depth = depth, .functions = &filter});
+  report.run();
+  std::map<std::string, std::uint64_t> found;
+  for (const report_row& row : report.rows()) found[names.name(row.name)] = row.calls;
+  // What analyzers of all formats see is the same.
+  std::map<std::string, std::uint64_t> events;
+  (void)for_each_call(names, {}, {.depth = depth, .functions = &filter}, [&](const uftrace::call_event& event) {
+    if (event.kind == event_kind::enter) ++events[names.name(static_cast<std::uint32_t>(event.function))];
+  });
+  CHECK(events == found);
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("later rules override earlier ones, by all kinds of patterns") {
+  function_filter filter(io::posix_patterns());
+  CHECK(filter.empty());
+  REQUIRE(filter.add("ping", pattern_kind::regular_expression, calls(kind::include)));
+  REQUIRE(filter.add("^p.*g$", pattern_kind::regular_expression, {kind::none, true, {}}));
+  REQUIRE(filter.add("pi*", pattern_kind::glob, {kind::none, false, 3}));
+  REQUIRE(filter.add("pin", pattern_kind::exact, calls(kind::exclude)));
+  CHECK_FALSE(filter.add("(", pattern_kind::regular_expression, {}));
+  CHECK(filter.includes());
+  CHECK(filter.at("ping") == filter_action{kind::include, true, 3});
+  CHECK(filter.at("shopping") == filter_action{});  // without special characters the whole name
+  CHECK(filter.at("pong") == filter_action{kind::none, true, {}});
+  CHECK(filter.at("pin") == filter_action{kind::exclude, false, 3});
+  REQUIRE(filter.add("ping", pattern_kind::exact, calls(kind::exclude)));
+  CHECK(filter.at("ping").calls == kind::exclude);
+}
+
+TEST_CASE("without an engine a regular expression is refused and a plain name is not") {
+  function_filter filter({});
+  CHECK_FALSE(filter.add("^a", pattern_kind::regular_expression, {}));
+  CHECK(filter.add("a", pattern_kind::regular_expression, {}));
+}
+
+TEST_CASE("filters leave the functions that they should") {
+  const function_filter none(io::posix_patterns());
+  const auto all = calls_with(none);
+  REQUIRE(all.at("main") == 1);
+  REQUIRE(all.at("fib") > 1);
+  REQUIRE(all.contains("ping"));
+
+  function_filter only(io::posix_patterns());
+  REQUIRE(only.add("fib", pattern_kind::exact, calls(kind::include)));
+  CHECK(calls_with(only) == std::map<std::string, std::uint64_t>{{"fib", all.at("fib")}});
+  CHECK(calls_with(only, 1) ==
+        std::map<std::string, std::uint64_t>{{"fib", all.at("fib")}});  // each is included itself
+
+  function_filter without(io::posix_patterns());
+  REQUIRE(without.add("main", pattern_kind::exact, calls(kind::exclude)));
+  const auto outside = calls_with(without);
+  CHECK_FALSE(outside.contains("main"));
+  CHECK_FALSE(outside.contains("fib"));
+  CHECK_FALSE(outside.empty());
+
+  function_filter hidden(io::posix_patterns());
+  REQUIRE(hidden.add("main", pattern_kind::exact, {kind::none, true, {}}));
+  auto expected = all;
+  expected.erase("main");
+  CHECK(calls_with(hidden) == expected);
+
+  function_filter shallow(io::posix_patterns());
+  REQUIRE(shallow.add("fib", pattern_kind::exact, {kind::none, false, 0}));
+  expected = all;
+  expected.erase("fib");
+  CHECK(calls_with(shallow) == expected);
+
+  CHECK(only.fits_any(io::uftrace_directory::open(test::data_path("uftrace/single-pg/uftrace.data"))->recording()));
+  function_filter nothing(io::posix_patterns());
+  REQUIRE(nothing.add("no_such_function", pattern_kind::exact, calls(kind::include)));
+  CHECK_FALSE(
+      nothing.fits_any(io::uftrace_directory::open(test::data_path("uftrace/single-pg/uftrace.data"))->recording()));
+}

@@ -20,7 +20,8 @@ namespace {
 
 byte_view view_of(std::string_view text) { return {reinterpret_cast<const std::byte*>(text.data()), text.size()}; }
 
-std::string event_format(std::string_view path, std::string_view name, int id, std::string_view fields, std::string_view print_format) {
+std::string event_format(std::string_view path, std::string_view name, int id, std::string_view fields,
+                         std::string_view print_format) {
   std::string text = "name: " + std::string(name) + "\nID: " + std::to_string(id) +
                      "\nformat:\n\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"
                      "\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n" +
@@ -30,11 +31,13 @@ std::string event_format(std::string_view path, std::string_view name, int id, s
 
 std::string small_header(order o, std::size_t long_size) {
   const std::string size = std::to_string(long_size);
-  const std::string page = "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n\tfield: local_t commit;\toffset:8;\tsize:" + size +
-                           ";\tsigned:1;\n\tfield: char data;\toffset:" + std::to_string(8 + long_size) + ";\tsize:100;\tsigned:1;\n";
-  return "PAGE_SIZE: 128\nLONG_SIZE: " + size + "\nENDIAN: " + (o == order::little ? "LE" : "BE") + "\nTRACEFS: events/header_page: " +
-         std::to_string(page.size()) + "\n" + page +
-         event_format("events/sched/wake/format", "wake", 7, "\tfield:int foo;\toffset:8;\tsize:4;\tsigned:1;\n", "\"foo=%d\", REC->foo");
+  const std::string page =
+      "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n\tfield: local_t commit;\toffset:8;\tsize:" + size +
+      ";\tsigned:1;\n\tfield: char data;\toffset:" + std::to_string(8 + long_size) + ";\tsize:100;\tsigned:1;\n";
+  return "PAGE_SIZE: 128\nLONG_SIZE: " + size + "\nENDIAN: " + (o == order::little ? "LE" : "BE") +
+         "\nTRACEFS: events/header_page: " + std::to_string(page.size()) + "\n" + page +
+         event_format("events/sched/wake/format", "wake", 7, "\tfield:int foo;\toffset:8;\tsize:4;\tsigned:1;\n",
+                      "\"foo=%d\", REC->foo");
 }
 
 /// The head of an event as that byte order packs it.
@@ -43,8 +46,8 @@ std::uint32_t head(order o, std::uint32_t type_len, std::uint32_t delta) {
 }
 
 /// Puts a page of 128 bytes together.
-std::vector<std::byte> page_of(order o, std::size_t long_size, std::uint64_t time, std::uint64_t flags, const test::byte_builder& events,
-                               std::uint64_t behind = 0) {
+std::vector<std::byte> page_of(order o, std::size_t long_size, std::uint64_t time, std::uint64_t flags,
+                               const test::byte_builder& events, std::uint64_t behind = 0) {
   test::byte_builder page(o);
   const auto put_long = [&](std::uint64_t value) { long_size == 8 ? page.u64(value) : page.u32(value); };
   page.u64(time);
@@ -55,7 +58,8 @@ std::vector<std::byte> page_of(order o, std::size_t long_size, std::uint64_t tim
   return page.vector();
 }
 
-constexpr std::pair<order, std::size_t> machines[] = {{order::little, 8}, {order::little, 4}, {order::big, 8}, {order::big, 4}};
+constexpr std::pair<order, std::size_t> machines[] = {
+    {order::little, 8}, {order::little, 4}, {order::big, 8}, {order::big, 4}};
 
 /// A directory in memory.
 struct kernel_directory {
@@ -64,7 +68,8 @@ struct kernel_directory {
   explicit kernel_directory(const std::string& name) {
     const auto opened = io::uftrace_directory::open(test::data_path("uftrace/" + name + "/uftrace.data"));
     REQUIRE(opened);
-    for (const directory_file& file : opened->files()) contents.emplace_back(file.name, std::vector(file.bytes.begin(), file.bytes.end()));
+    for (const directory_file& file : opened->files())
+      contents.emplace_back(file.name, std::vector(file.bytes.begin(), file.bytes.end()));
   }
   [[nodiscard]] std::vector<directory_file> files() const {
     std::vector<directory_file> all;
@@ -143,7 +148,8 @@ TEST_CASE("what is wrong with kernel_header is listed") {
   CHECK(read_kernel_header(view_of("PAGE_SIZE: 3\n")).faults.at(0).code == errc::bad_value);
   CHECK(read_kernel_header(view_of("TRACEFS: events/x/y/format: 10\nname: y\n")).faults.at(0).code == errc::truncated);
   for (std::size_t size = 0; size < whole.size(); ++size) {
-    const std::vector<std::byte> cut(view_of(whole).begin(), view_of(whole).begin() + static_cast<std::ptrdiff_t>(size));
+    const std::vector<std::byte> cut(view_of(whole).begin(),
+                                     view_of(whole).begin() + static_cast<std::ptrdiff_t>(size));
     CHECK(read_kernel_header(cut).events.size() <= 1);
   }
 }
@@ -157,14 +163,14 @@ TEST_CASE("events of a page in both byte orders and long sizes") {
       return read_kernel_header(view_of(text));
     }();
     test::byte_builder events(o);
-    events.u32(head(o, 3, 10)).u16(7).u16(0).u32(4100).u32(1);                 // 12 bytes, 10 ns behind the page's time
-    events.u32(head(o, 30, 5)).u32(2);                                         // 2 << 27 | 5
+    events.u32(head(o, 3, 10)).u16(7).u16(0).u32(4100).u32(1);  // 12 bytes, 10 ns behind the page's time
+    events.u32(head(o, 30, 5)).u32(2);                          // 2 << 27 | 5
     events.u32(head(o, 2, 1)).u16(7).u16(0).u32(4101);
-    events.u32(head(o, 29, 20)).u32(8).u32(0xffffffff);                        // discarded: 8 bytes behind its head
-    events.u32(head(o, 0, 1)).u32(4 + 5).text("abcde").fill(3);                // a length of its own, padded
-    events.u32(head(o, 31, 7)).u32(1);                                         // 1 << 27 | 7, absolute
+    events.u32(head(o, 29, 20)).u32(8).u32(0xffffffff);          // discarded: 8 bytes behind its head
+    events.u32(head(o, 0, 1)).u32(4 + 5).text("abcde").fill(3);  // a length of its own, padded
+    events.u32(head(o, 31, 7)).u32(1);                           // 1 << 27 | 7, absolute
     events.u32(head(o, 1, 2)).u32(9);
-    events.u32(head(o, 29, 0)).fill(4, 0xee);                                  // the rest is not used
+    events.u32(head(o, 29, 0)).fill(4, 0xee);  // the rest is not used
     const std::uint64_t start = (std::uint64_t{1} << 59) + 1000;
     const auto bytes = page_of(o, long_size, start, 0, events);
     const kernel_page page = read_kernel_page(header, bytes, 0);
@@ -222,7 +228,8 @@ TEST_CASE("damaged events end a page with an error at their place") {
 TEST_CASE("data of kernel events is printed by its format, or member by member") {
   const std::string fields =
       "\tfield:char comm[8];\toffset:8;\tsize:8;\tsigned:1;\n\tfield:int foo;\toffset:16;\tsize:4;\tsigned:1;\n"
-      "\tfield:u8 flag;\toffset:20;\tsize:1;\tsigned:0;\n\tfield:__data_loc char[] path;\toffset:24;\tsize:4;\tsigned:1;\n";
+      "\tfield:u8 flag;\toffset:20;\tsize:1;\tsigned:0;\n\tfield:__data_loc char[] "
+      "path;\toffset:24;\tsize:4;\tsigned:1;\n";
   test::byte_builder data;
   data.u16(1).u16(0).u32(5).text("abc").fill(5).u32(0xfffffffb).u8(200).fill(3).u32(28 | 4 << 16).text("/x").fill(2);
   const auto text_of = [&](const std::string& print_format) {
@@ -232,7 +239,8 @@ TEST_CASE("data of kernel events is printed by its format, or member by member")
     add_kernel_event_text(out, header, 1, data.view());
     return out;
   };
-  CHECK(text_of("\"%s|%5d|%u|%#x|%c%%\", REC->comm, REC->foo, REC->flag, (unsigned long)REC->flag, REC->flag") == "abc|   -5|200|0xc8|\xc8%");
+  CHECK(text_of("\"%s|%5d|%u|%#x|%c%%\", REC->comm, REC->foo, REC->flag, (unsigned long)REC->flag, REC->flag") ==
+        "abc|   -5|200|0xc8|\xc8%");
   CHECK(text_of("\"path=\\\"%s\\\"\", __get_str(path)") == "path=\"/x\"");
   CHECK(text_of("\"%lld\", ((long long)REC->foo)") == "-5");
   const std::string members = "comm=abc foo=-5 flag=200 path=/x";
@@ -255,7 +263,8 @@ TEST_CASE("kernel functions and events join the records of the tasks") {
   CHECK(from.kernel.files[1].name == "kernel-cpu1.dat");
   CHECK(from.sessions[0].kernel_base == 0xffff800000000000);
   resolver names(from);
-  CHECK(names.name(names.find(0, 1'000'000'002'150, 0xffffffff81002000).name) == "__x64_sys_read");  // of two names the better
+  CHECK(names.name(names.find(0, 1'000'000'002'150, 0xffffffff81002000).name) ==
+        "__x64_sys_read");  // of two names the better
   std::uint64_t deepest = 0, calls = 0;
   (void)for_each_call(names, [&](const uftrace::call_event& event) {
     ++calls;

@@ -32,7 +32,9 @@ byte_view view_of(std::string_view text) { return {reinterpret_cast<const std::b
 /// A directory with one program at 0x555500000000 and the text files given.
 struct small_directory {
   std::vector<std::byte> info;
-  std::string map, tasks = "SESS timestamp=1.000000001 pid=7 sid=0123456789abcdef exename=\"/bin/prog\"\nTASK timestamp=1.000000002 tid=7 pid=7\n";
+  std::string map, tasks =
+                       "SESS timestamp=1.000000001 pid=7 sid=0123456789abcdef exename=\"/bin/prog\"\nTASK "
+                       "timestamp=1.000000002 tid=7 pid=7\n";
   std::vector<std::pair<std::string, std::string>> more;
 
   explicit small_directory(std::string_view build_id = {}) {
@@ -60,8 +62,8 @@ struct small_directory {
 };
 
 std::string sym_file(std::string_view path, std::string_view build_id, std::string_view name) {
-  return "# symbols: 1\n# path name: " + std::string(path) + "\n# build-id: " + std::string(build_id) + "\n0000000000001000 00000010 T " +
-         std::string(name) + "\n";
+  return "# symbols: 1\n# path name: " + std::string(path) + "\n# build-id: " + std::string(build_id) +
+         "\n0000000000001000 00000010 T " + std::string(name) + "\n";
 }
 
 byte_view open_test_program(void* owner, std::string_view path) {
@@ -80,7 +82,8 @@ TEST_CASE("symbols of an ELF file are those that a recorder saves") {
   CHECK(line_of(table, "memset") == std::to_string(0x1040) + " 16 P");
   CHECK(line_of(table, "frame_dummy") == "none");
   CHECK(find(table, "__cxa_finalize")->type == 'P');
-  for (std::size_t i = 1; i < table.symbols().size(); ++i) CHECK(table.symbols()[i - 1].address <= table.symbols()[i].address);
+  for (std::size_t i = 1; i < table.symbols().size(); ++i)
+    CHECK(table.symbols()[i - 1].address <= table.symbols()[i].address);
   const auto narrow = test::read_file(test::data_path("cfi/elf/gcc-O2-m32"));
   CHECK(line_of(read_elf_symbols(narrow, {}), "memset") == std::to_string(0x1040) + " 16 P");
   const auto arm = test::read_file(test::data_path("cfi/elf/a64-O2"));
@@ -137,15 +140,27 @@ TEST_CASE("of modules of one name each finds its own symbols") {
 TEST_CASE("the binary task file of old recorders") {
   for (const order o : {order::little, order::big}) {
     test::byte_builder file(o);
-    file.u16(0xface).u16(7).u32(0).u64(1'000'000'001).u32(7).u32(7).text("0123456789abcdef").u32(0).u32(9).text("/bin/prog").fill(7);
+    file.u16(0xface)
+        .u16(7)
+        .u32(0)
+        .u64(1'000'000'001)
+        .u32(7)
+        .u32(7)
+        .text("0123456789abcdef")
+        .u32(0)
+        .u32(9)
+        .text("/bin/prog")
+        .fill(7);
     file.u16(0xface).u16(3).u32(16).u64(1'000'000'002).u32(7).u32(7);
     file.u16(0xface).u16(6).u32(16).u64(1'000'000'003).u32(7).u32(8);
     const task_list list = read_task_messages(file.view(), o);
     CHECK(list.faults.empty());
     REQUIRE(list.events.size() == 3);
-    CHECK((list.events[0].kind == task_event_kind::session && list.events[0].pid == 7 && list.events[0].name == "/bin/prog"));
+    CHECK((list.events[0].kind == task_event_kind::session && list.events[0].pid == 7 &&
+           list.events[0].name == "/bin/prog"));
     CHECK(list.events[0].sid == "0123456789abcdef");
-    CHECK((list.events[1].kind == task_event_kind::task && list.events[1].tid == 7 && list.events[1].time == 1'000'000'002));
+    CHECK((list.events[1].kind == task_event_kind::task && list.events[1].tid == 7 &&
+           list.events[1].time == 1'000'000'002));
     CHECK((list.events[2].kind == task_event_kind::fork && list.events[2].pid == 8 && list.events[2].parent == 7));
     for (std::size_t size = 0; size < file.size(); ++size) {
       const std::vector<std::byte> cut(file.view().begin(), file.view().begin() + static_cast<std::ptrdiff_t>(size));
@@ -155,7 +170,9 @@ TEST_CASE("the binary task file of old recorders") {
       CHECK(part.events.size() == (size < 64 ? 0U : size < 88 ? 1U : 2U));
     }
   }
-  const auto fault_of = [](const test::byte_builder& file) { return read_task_messages(file.view(), order::little).faults.at(0).code; };
+  const auto fault_of = [](const test::byte_builder& file) {
+    return read_task_messages(file.view(), order::little).faults.at(0).code;
+  };
   CHECK(fault_of(test::byte_builder().u16(0xfacf).u16(3).u32(0).fill(16)) == errc::bad_magic);
   CHECK(fault_of(test::byte_builder().u16(0xface).u16(5).u32(0).fill(16)) == errc::unknown_record);
   CHECK(fault_of(test::byte_builder().u16(0xface).u16(7).u32(0).fill(36).u32(1025)) == errc::bad_size);
@@ -163,7 +180,17 @@ TEST_CASE("the binary task file of old recorders") {
 
 TEST_CASE("a binary task file is read before the text, and both when it is damaged") {
   test::byte_builder file;
-  file.u16(0xface).u16(7).u32(0).u64(1'000'000'001).u32(7).u32(7).text("0123456789abcdef").u32(0).u32(9).text("/bin/prog").fill(7);
+  file.u16(0xface)
+      .u16(7)
+      .u32(0)
+      .u64(1'000'000'001)
+      .u32(7)
+      .u32(7)
+      .text("0123456789abcdef")
+      .u32(0)
+      .u32(9)
+      .text("/bin/prog")
+      .fill(7);
   file.u16(0xface).u16(3).u32(16).u64(1'000'000'002).u32(7).u32(7);
   const auto tasks_of = [&](bool cut) {
     small_directory directory;
@@ -182,7 +209,9 @@ TEST_CASE("a binary task file is read before the text, and both when it is damag
 
 TEST_CASE("options, notes, user events and external data are kept") {
   small_directory directory;
-  directory.more = {{"default.opts", "-t 1us\n"}, {"note.txt", "hello\n"}, {"events.txt", "EVENT: 1000001 app:step\nEVENT: x\n"},
+  directory.more = {{"default.opts", "-t 1us\n"},
+                    {"note.txt", "hello\n"},
+                    {"events.txt", "EVENT: 1000001 app:step\nEVENT: x\n"},
                     {"extern.dat", "# comment\n\n1.5 message of mine\n1.6\nno time\n2.000000001   second\n"}};
   const auto files = directory.files();
   const auto opened = uftrace::open(files);
@@ -193,5 +222,6 @@ TEST_CASE("options, notes, user events and external data are kept") {
   CHECK(opened->user_events[0].first == 1000001);
   CHECK(opened->user_events[0].second == "app:step");
   REQUIRE(opened->faults.size() == 1);
-  CHECK((opened->faults[0].file == "events.txt" && opened->faults[0].fault.code == errc::bad_text && opened->faults[0].fault.offset == 24));
+  CHECK((opened->faults[0].file == "events.txt" && opened->faults[0].fault.code == errc::bad_text &&
+         opened->faults[0].fault.offset == 24));
 }

@@ -16,12 +16,12 @@ namespace backsight::uftrace {
 /// One open function, or a slot that was one: slots are reused and never cleared.
 struct frame {
   static constexpr std::uint32_t no_name = 0xffffffff;
-  std::uint64_t total = 0;  ///< when it was entered while it is open; then how long it took
-  std::uint64_t child = 0;  ///< how long the functions that it called took
+  std::uint64_t total = 0;       ///< when it was entered while it is open; then how long it took
+  std::uint64_t child = 0;       ///< how long the functions that it called took
   std::uint32_t name = no_name;  ///< a name of the resolver, kept by the analysis that runs
-  bool valid = false;       ///< open
-  bool hidden = false;      ///< beyond the depth filter
-  std::int32_t credit = 0;  ///< of the depth filter when it was entered
+  bool valid = false;            ///< open
+  bool hidden = false;           ///< beyond the depth filter
+  std::int32_t credit = 0;       ///< of the depth filter when it was entered
   filter_action::kind calls = filter_action::kind::none;  ///< what the function filter does from here on
 };
 
@@ -36,19 +36,19 @@ struct task_stack {
   std::int32_t credit = 0;       ///< levels that the depth filter still lets through
   bool depth_known = true;       ///< shown_depth is right; not after lost records
   bool started = false;
-  bool lost = false;             ///< records were lost just now
+  bool lost = false;  ///< records were lost just now
   bool last_was_perf = false;
-  bool in_kernel = false;        ///< the last entry or exit was one of the kernel
-  bool outside_program = false;  ///< the last record was the kernel's, outside of any function of the program
-  std::int32_t included = 0;     ///< open functions that the function filter includes
-  std::int32_t excluded = 0;     ///< open functions that it excludes
-  bool outside = false;          ///< nothing is shown here, by these two
+  bool in_kernel = false;           ///< the last entry or exit was one of the kernel
+  bool outside_program = false;     ///< the last record was the kernel's, outside of any function of the program
+  std::int32_t included = 0;        ///< open functions that the function filter includes
+  std::int32_t excluded = 0;        ///< open functions that it excludes
+  bool outside = false;             ///< nothing is shown here, by these two
   std::uint64_t last_time = 0;      ///< of its last record in the task file
   std::uint64_t consumed_time = 0;  ///< of its last record of any source
 };
 
 struct stack_options {
-  std::int32_t depth = 1024;  ///< levels to show
+  std::int32_t depth = 1024;                   ///< levels to show
   const function_filter* functions = nullptr;  ///< functions to show; null for all. Must outlive the stacks
 };
 
@@ -56,7 +56,11 @@ struct stack_options {
 class call_stacks {
  public:
   call_stacks(const recording& from, stack_options options)
-      : from_(&from), depth_(options.depth), filter_(options.functions), max_stack_(from.info.max_stack), tasks_(from.data.size()) {
+      : from_(&from),
+        depth_(options.depth),
+        filter_(options.functions),
+        max_stack_(from.info.max_stack),
+        tasks_(from.data.size()) {
     for (task_stack& t : tasks_) {
       t.credit = depth_;
       update_outside(t);
@@ -68,13 +72,19 @@ class call_stacks {
   [[nodiscard]] std::vector<task_stack>& all() noexcept { return tasks_; }
   /// The slot of that level, or null beyond the limit.
   [[nodiscard]] frame* slot(task_stack& t, std::int64_t level) const noexcept {
-    return level >= 0 && static_cast<std::uint64_t>(level) < t.frames.size() ? &t.frames[static_cast<std::size_t>(level)] : nullptr;
+    return level >= 0 && static_cast<std::uint64_t>(level) < t.frames.size()
+               ? &t.frames[static_cast<std::size_t>(level)]
+               : nullptr;
   }
   [[nodiscard]] const frame* slot(const task_stack& t, std::int64_t level) const noexcept {
-    return level >= 0 && static_cast<std::uint64_t>(level) < t.frames.size() ? &t.frames[static_cast<std::size_t>(level)] : nullptr;
+    return level >= 0 && static_cast<std::uint64_t>(level) < t.frames.size()
+               ? &t.frames[static_cast<std::size_t>(level)]
+               : nullptr;
   }
   [[nodiscard]] std::uint64_t address(const task_stack& t, std::int64_t level) const noexcept {
-    return level >= 0 && static_cast<std::uint64_t>(level) < t.addresses.size() ? t.addresses[static_cast<std::size_t>(level)] : 0;
+    return level >= 0 && static_cast<std::uint64_t>(level) < t.addresses.size()
+               ? t.addresses[static_cast<std::size_t>(level)]
+               : 0;
   }
 
   /// Moves the stack of the record's task. Every analysis does this with every record, also with those it then hides.
@@ -91,13 +101,15 @@ class call_stacks {
     switch (r.type) {
       case record_type::entry:
         prepare(t, r, true);
-        if (t.in_kernel) [[unlikely]] leave_kernel(t);
+        if (t.in_kernel) [[unlikely]]
+          leave_kernel(t);
         push(t, r);
         ++t.user_height;
         break;
       case record_type::exit:
         prepare(t, r, false);
-        if (t.in_kernel) [[unlikely]] leave_kernel(t);
+        if (t.in_kernel) [[unlikely]]
+          leave_kernel(t);
         pop(t, r);
         if (t.user_height > 0) --t.user_height;
         break;
@@ -134,7 +146,8 @@ class call_stacks {
   }
   /// The same with the function filter.
   [[nodiscard]] bool show_entry(task_stack& t, const resolver& names, const function& f) {
-    if (!filter_.active()) [[likely]] return show_entry(t);
+    if (!filter_.active()) [[likely]]
+      return show_entry(t);
     return show_filtered_entry(t, filter_.at(names, f.name));
   }
   /// Whether an entry that comes next would be shown.
@@ -154,11 +167,14 @@ class call_stacks {
     frame* const f = slot(t, t.height);
     if (f == nullptr) return false;
     t.credit = f->credit;
-    if (f->calls != filter_action::kind::none) [[unlikely]] leave_filtered(t, *f);
+    if (f->calls != filter_action::kind::none) [[unlikely]]
+      leave_filtered(t, *f);
     return !f->hidden;
   }
   /// Whether an event is shown.
-  [[nodiscard]] static bool show_event(const task_stack& t) noexcept { return t.user_height > 0 && t.credit > 0 && !t.outside; }
+  [[nodiscard]] static bool show_event(const task_stack& t) noexcept {
+    return t.user_height > 0 && t.credit > 0 && !t.outside;
+  }
 
   /// What a function that moves the stack does behind its shown entry; `setjmp` is remembered at the entry itself.
   void apply(task_stack& t, special_function kind) noexcept {
@@ -268,12 +284,14 @@ class call_stacks {
     t.addresses.resize(size);
   }
   [[gnu::noinline]] void grow_for(task_stack& t, std::int64_t level) {
-    const auto wanted = std::min<std::size_t>(std::max<std::size_t>(static_cast<std::size_t>(level) + 1, t.frames.size() * 2), max_stack_);
+    const auto wanted = std::min<std::size_t>(
+        std::max<std::size_t>(static_cast<std::size_t>(level) + 1, t.frames.size() * 2), max_stack_);
     if (wanted > t.frames.size()) grow(t, wanted);
   }
 
   void prepare(task_stack& t, const merged_record& r, bool entry) {
-    if (t.started && !t.lost) [[likely]] return;
+    if (t.started && !t.lost) [[likely]]
+      return;
     prepare_rare(t, r, entry);
   }
   [[gnu::noinline]] void prepare_rare(task_stack& t, const merged_record& r, bool entry) {
@@ -315,7 +333,8 @@ class call_stacks {
 
   void push(task_stack& t, const merged_record& r) {
     const auto level = static_cast<std::size_t>(t.height < 0 ? 0 : t.height);
-    if (level >= t.frames.size()) [[unlikely]] grow_for(t, t.height);
+    if (level >= t.frames.size()) [[unlikely]]
+      grow_for(t, t.height);
     if (level < t.frames.size()) {
       frame& f = t.frames[level];
       f.total = r.time;

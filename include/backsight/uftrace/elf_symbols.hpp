@@ -60,7 +60,8 @@ inline void keep_one_for_each_address(std::vector<symbol>& symbols) {
     std::size_t last = i;
     while (last + 1 < symbols.size() && symbols[last + 1].address == symbols[i].address) {
       ++last;
-      if (best.starts_with('_') && !best.starts_with("_Z") && !symbols[last].name.starts_with('_')) best = symbols[last].name;
+      if (best.starts_with('_') && !best.starts_with("_Z") && !symbols[last].name.starts_with('_'))
+        best = symbols[last].name;
     }
     symbols[kept] = symbols[last];
     symbols[kept++].name = best;
@@ -71,7 +72,8 @@ inline void keep_one_for_each_address(std::vector<symbol>& symbols) {
 
 /// Functions that are called through the global offset table alone have no code of their own: the recorder gives them the
 /// addresses of their relocations. x86-64 only, as in uftrace's arch/x86_64/symbol.c.
-inline void add_got_symbols(const elf::image& file, const elf::symbol_range& dynamic, std::uint64_t base, std::vector<symbol>& out) {
+inline void add_got_symbols(const elf::image& file, const elf::symbol_range& dynamic, std::uint64_t base,
+                            std::vector<symbol>& out) {
   constexpr std::uint32_t glob_dat = 6;
   const auto section = file.find_section(".rela.dyn");
   if (file.machine() != elf::machine::x86_64 || !section || section->entry_size == 0) return;
@@ -88,7 +90,8 @@ inline void add_got_symbols(const elf::image& file, const elf::symbol_range& dyn
 }
 
 /// The entries of the procedure linkage table: as many as its relocations, one behind the other.
-inline void add_plt_symbols(const elf::image& file, const elf::symbol_range& dynamic, std::uint64_t base, std::vector<symbol>& out) {
+inline void add_plt_symbols(const elf::image& file, const elf::symbol_range& dynamic, std::uint64_t base,
+                            std::vector<symbol>& out) {
   auto relocations = file.find_section(".rela.plt");
   if (!relocations) relocations = file.find_section(".rel.plt");
   const auto second = file.find_section(".plt.sec");
@@ -98,7 +101,10 @@ inline void add_plt_symbols(const elf::image& file, const elf::symbol_range& dyn
   if (!entries) return;
   std::uint64_t size = table->entry_size, at = table->address - base;
   switch (file.machine()) {
-    case elf::machine::arm: at += 8; size = 12; break;
+    case elf::machine::arm:
+      at += 8;
+      size = 12;
+      break;
     case elf::machine::aarch64:
       at += 16;
       if (size == 0) size = 16;
@@ -153,7 +159,8 @@ inline void add_plt_symbols(const elf::image& file, const elf::symbol_range& dyn
   // Names that the loader knows are better than local ones.
   for (const elf::symbol s : dynamic) {
     if (!detail::is_named_symbol(s)) continue;
-    const auto at = std::lower_bound(symbols.begin(), symbols.end(), s.value - base, [](const symbol& a, std::uint64_t address) { return a.address < address; });
+    const auto at = std::lower_bound(symbols.begin(), symbols.end(), s.value - base,
+                                     [](const symbol& a, std::uint64_t address) { return a.address < address; });
     if (at == symbols.end() || at->address != s.value - base) continue;
     const bool worse = !at->name.starts_with('_') && s.name.starts_with('_');
     if (!worse && !(at->name.size() > 1 && at->name[1] == 'Z')) at->name = s.name;

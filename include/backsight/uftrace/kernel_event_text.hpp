@@ -72,7 +72,8 @@ class kernel_event_writer {
 
  private:
   [[nodiscard]] static bool is_text(const kernel_field& field) noexcept {
-    return (field.is_array || field.type.starts_with("__data_loc")) && field.type.find("char") != std::string_view::npos;
+    return (field.is_array || field.type.starts_with("__data_loc")) &&
+           field.type.find("char") != std::string_view::npos;
   }
   [[nodiscard]] static std::int64_t signed_value(const kernel_field& field, std::uint64_t value) noexcept {
     const unsigned unused = static_cast<unsigned>(64 - 8 * field.size);
@@ -112,7 +113,9 @@ class kernel_event_writer {
     const bool text = take(rest, "__get_str(");
     if (!text && !take(rest, "REC->")) return nullptr;
     std::size_t size = 0;
-    const auto is_name = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; };
+    const auto is_name = [](char c) {
+      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+    };
     while (size < rest.size() && is_name(rest[size])) ++size;
     const kernel_field* const field = format_.find(rest.substr(0, size));
     rest.remove_prefix(size);
@@ -152,14 +155,24 @@ class kernel_event_writer {
       const auto value = field->value(data_, header_.byte_order);
       if (!value) return false;
       switch (kind) {
-        case 'd': case 'i':
-          size = std::snprintf(written, sizeof written, (spec + "lld").c_str(), static_cast<long long>(signed_value(*field, *value)));
+        case 'd':
+        case 'i':
+          size = std::snprintf(written, sizeof written, (spec + "lld").c_str(),
+                               static_cast<long long>(signed_value(*field, *value)));
           break;
-        case 'u': case 'x': case 'X': case 'o':
-          size = std::snprintf(written, sizeof written, (spec + "ll" + kind).c_str(), static_cast<unsigned long long>(*value));
+        case 'u':
+        case 'x':
+        case 'X':
+        case 'o':
+          size = std::snprintf(written, sizeof written, (spec + "ll" + kind).c_str(),
+                               static_cast<unsigned long long>(*value));
           break;
-        case 'c': size = std::snprintf(written, sizeof written, (spec + 'c').c_str(), static_cast<int>(*value & 0xff)); break;
-        case 'p': size = std::snprintf(written, sizeof written, "0x%llx", static_cast<unsigned long long>(*value)); break;
+        case 'c':
+          size = std::snprintf(written, sizeof written, (spec + 'c').c_str(), static_cast<int>(*value & 0xff));
+          break;
+        case 'p':
+          size = std::snprintf(written, sizeof written, "0x%llx", static_cast<unsigned long long>(*value));
+          break;
         default: return false;
       }
     }

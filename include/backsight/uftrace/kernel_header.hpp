@@ -18,9 +18,9 @@ namespace backsight::uftrace {
 
 /// One member of an event, as the kernel describes it. Views into the file's bytes.
 struct kernel_field {
-  std::string_view type;     ///< as declared, without the name: `unsigned char`, `__data_loc char[]`
+  std::string_view type;  ///< as declared, without the name: `unsigned char`, `__data_loc char[]`
   std::string_view name;
-  std::size_t offset = 0;    ///< in the event's data
+  std::size_t offset = 0;  ///< in the event's data
   std::size_t size = 0;
   bool is_signed = false;
   bool is_array = false;
@@ -86,7 +86,9 @@ namespace detail {
 
 /// `field:TYPE NAME; offset:N; size:N; signed:N;`
 [[nodiscard]] inline std::optional<kernel_field> read_kernel_field(std::string_view line) noexcept {
-  const auto blanks = [](std::string_view& text) { text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size())); };
+  const auto blanks = [](std::string_view& text) {
+    text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
+  };
   blanks(line);
   if (!take(line, "field:")) return {};
   kernel_field field;
@@ -95,7 +97,8 @@ namespace detail {
   std::string_view declaration = line.substr(0, end);
   line.remove_prefix(end + 1);
   blanks(declaration);
-  if (const std::size_t bracket = declaration.rfind('['); bracket != std::string_view::npos && declaration.ends_with(']')) {
+  if (const std::size_t bracket = declaration.rfind('[');
+      bracket != std::string_view::npos && declaration.ends_with(']')) {
     field.is_array = true;
     declaration = declaration.substr(0, bracket);
   }
@@ -135,7 +138,8 @@ class kernel_header_reader {
           note(errc::bad_text, all.offset(), all.line().size() + 1);
           continue;
         }
-        const std::size_t begin = std::min<std::size_t>(static_cast<std::size_t>(all.offset()) + all.line().size() + 1, text_.size());
+        const std::size_t begin =
+            std::min<std::size_t>(static_cast<std::size_t>(all.offset()) + all.line().size() + 1, text_.size());
         const std::size_t left = text_.size() - begin;
         if (*size > left) note(errc::truncated, text_.size(), 0);
         position = begin + static_cast<std::size_t>(std::min<std::uint64_t>(*size, left));
@@ -149,8 +153,9 @@ class kernel_header_reader {
         header_.byte_order = rest == "BE" ? order::big : order::little;
       }
     }
-    const bool sane = header_.page_size >= 32 && header_.page_size <= (std::size_t{1} << 24) && (header_.long_size == 4 || header_.long_size == 8) &&
-                      header_.data_offset < header_.page_size && header_.commit_offset <= header_.page_size - header_.long_size;
+    const bool sane = header_.page_size >= 32 && header_.page_size <= (std::size_t{1} << 24) &&
+                      (header_.long_size == 4 || header_.long_size == 8) && header_.data_offset < header_.page_size &&
+                      header_.commit_offset <= header_.page_size - header_.long_size;
     if (!sane) {
       note(errc::bad_value, 0, 0);
       header_ = {4096, 8, header_.byte_order, 8, 16, std::move(header_.events), std::move(header_.faults)};
@@ -204,6 +209,8 @@ class kernel_header_reader {
 }  // namespace detail
 
 /// Reads kernel_header; what is malformed is left out and listed. Views into the bytes, which must outlive it. Allocates.
-[[nodiscard]] inline kernel_header read_kernel_header(byte_view bytes) { return detail::kernel_header_reader(bytes).read(); }
+[[nodiscard]] inline kernel_header read_kernel_header(byte_view bytes) {
+  return detail::kernel_header_reader(bytes).read();
+}
 
 }  // namespace backsight::uftrace

@@ -22,12 +22,12 @@ struct kernel_event {
 
 /// A page: its events, and how many were lost before it.
 struct kernel_page {
-  std::uint64_t time = 0;         ///< the deltas of the events count from here
-  bool has_lost = false;          ///< events were lost before this page
-  std::int64_t lost = 0;          ///< how many; -1 when the kernel did not tell
-  bool begins_extended = false;   ///< the first event has a delta of its own record
+  std::uint64_t time = 0;        ///< the deltas of the events count from here
+  bool has_lost = false;         ///< events were lost before this page
+  std::int64_t lost = 0;         ///< how many; -1 when the kernel did not tell
+  bool begins_extended = false;  ///< the first event has a delta of its own record
   std::vector<kernel_event> events;
-  trace_error error;              ///< why the reading of the page ended early, and where in the file
+  trace_error error;  ///< why the reading of the page ended early, and where in the file
 };
 
 namespace detail {
@@ -51,7 +51,8 @@ inline void read_kernel_page(const kernel_header& header, byte_view page, std::u
   if ((commit >> 31 & 1) != 0) {
     out.has_lost = true;
     const bool counted = (commit >> 30 & 1) != 0 && room - used >= header.long_size;
-    out.lost = counted ? static_cast<std::int64_t>(load_long<O>(page, header.data_offset + used, header.long_size)) : -1;
+    out.lost =
+        counted ? static_cast<std::int64_t>(load_long<O>(page, header.data_offset + used, header.long_size)) : -1;
   }
   std::uint64_t time = out.time;
   const ring_records<O> events(page.subspan(header.data_offset, used), {}, base + header.data_offset);
@@ -66,7 +67,8 @@ inline void read_kernel_page(const kernel_header& header, byte_view page, std::u
       const auto stamp = item.template as<ring_time_stamp>();
       // 59 bits are stored; the upper ones are those of the time so far.
       constexpr std::uint64_t stored = (std::uint64_t{1} << 59) - 1;
-      const std::uint64_t low = (stamp[ring_event_head::time_delta] | std::uint64_t{stamp[ring_time_stamp::upper]} << 27) & stored;
+      const std::uint64_t low =
+          (stamp[ring_event_head::time_delta] | std::uint64_t{stamp[ring_time_stamp::upper]} << 27) & stored;
       std::uint64_t absolute = (time & ~stored) | low;
       if (absolute < time) absolute += stored + 1;
       time = absolute;

@@ -12,8 +12,10 @@ namespace backsight::uftrace {
 
 /// The first word of every event. Bit-fields fill it as on the machine that wrote it, so one layout serves both byte orders.
 struct ring_event_head {
-  static constexpr field<"type_len", std::uint8_t, 5> type_len{};        ///< 1 to 28: words of data; 0 and 29 to 31: see below
-  static constexpr field<"time_delta", std::uint32_t, 27> time_delta{};  ///< nanoseconds since the event before, its low bits
+  static constexpr field<"type_len", std::uint8_t, 5>
+      type_len{};  ///< 1 to 28: words of data; 0 and 29 to 31: see below
+  static constexpr field<"time_delta", std::uint32_t, 27>
+      time_delta{};  ///< nanoseconds since the event before, its low bits
 };
 
 /// An event with 4 to 112 bytes of data: type_len words.
@@ -73,10 +75,12 @@ struct ring_format {
       default: return std::size_t{0};
     }
   }
-  [[nodiscard]] static constexpr payload_result payload_size(const record<ring_data, O>& item, const context&) noexcept {
+  [[nodiscard]] static constexpr payload_result payload_size(const record<ring_data, O>& item,
+                                                             const context&) noexcept {
     return std::size_t{item[ring_event_head::type_len]} * 4;
   }
-  [[nodiscard]] static constexpr payload_result payload_size(const record<ring_long_data, O>& item, const context&) noexcept {
+  [[nodiscard]] static constexpr payload_result payload_size(const record<ring_long_data, O>& item,
+                                                             const context&) noexcept {
     const std::size_t length = item[ring_long_data::length];
     if (length < 4) return errc::bad_size;
     return (length - 4 + 3) / 4 * 4;

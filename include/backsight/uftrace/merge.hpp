@@ -35,7 +35,8 @@ class merge {
       if (tasks_[i].has()) tasks_tree_.set(i, tasks_[i].current().time);
     }
     if (options_.kernel) {
-      for (const directory_file& file : from_->kernel.files) kernel_.emplace_back(*from_, file.bytes, options_, entered_);
+      for (const directory_file& file : from_->kernel.files)
+        kernel_.emplace_back(*from_, file.bytes, options_, entered_);
     }
     if (options_.scheduler) {
       for (const perf_data& file : from_->perf) perf_.emplace_back(*from_, file.bytes, options_.from, options_.until);
@@ -152,7 +153,8 @@ class merge {
     }
     for (std::size_t i = 0; i < perf_.size(); ++i) {
       const trace_error error = perf_[i].error();
-      if (error) all.push_back({from_->perf[i].file, {error.code, error.offset, from_->perf[i].bytes.size() - error.offset}});
+      if (error)
+        all.push_back({from_->perf[i].file, {error.code, error.offset, from_->perf[i].bytes.size() - error.offset}});
     }
     return all;
   }
@@ -271,9 +273,9 @@ class merge {
   std::vector<detail::perf_source> perf_;
   std::vector<std::deque<merged_record>> held_;
   std::deque<merged_record> external_;
-  detail::winner_tree others_tree_;  ///< over the sources in the order of front()
-  std::size_t source_ = 0;           ///< of the record that other() gave
-  std::vector<std::size_t> left_on_; ///< with kernel data, by task: the source that told that it left its CPU
+  detail::winner_tree others_tree_;   ///< over the sources in the order of front()
+  std::size_t source_ = 0;            ///< of the record that other() gave
+  std::vector<std::size_t> left_on_;  ///< with kernel data, by task: the source that told that it left its CPU
   merged_record early_;
 };
 

@@ -33,14 +33,14 @@ struct merged_record {
 };
 
 struct merge_options {
-  std::uint64_t shorter_than = 0;  ///< leave out functions and waits that took less, in nanoseconds
-  bool scheduler = true;           ///< include the perf files
-  bool kernel = true;              ///< include the kernel's functions and events
-  bool external = false;           ///< include extern.dat
-  bool salvage = false;            ///< go on behind damage; otherwise a task ends there, as in uftrace
-  std::uint64_t from = 0;          ///< leave out what lies before this time
+  std::uint64_t shorter_than = 0;           ///< leave out functions and waits that took less, in nanoseconds
+  bool scheduler = true;                    ///< include the perf files
+  bool kernel = true;                       ///< include the kernel's functions and events
+  bool external = false;                    ///< include extern.dat
+  bool salvage = false;                     ///< go on behind damage; otherwise a task ends there, as in uftrace
+  std::uint64_t from = 0;                   ///< leave out what lies before this time
   std::uint64_t until = ~std::uint64_t{0};  ///< and after this one
-  std::uint64_t closes_at = 0;     ///< when functions end that are open at the end; 0: with the last record of their task
+  std::uint64_t closes_at = 0;  ///< when functions end that are open at the end; 0: with the last record of their task
   /// Indices of the task files by their place in recording::data, to find `from` where records have payloads; without them
   /// such a file is read from its start. Must outlive the merge.
   const std::vector<time_index>* indices = nullptr;

@@ -65,8 +65,8 @@ class directory_index {
 
 /// The file of that module and kind: `NAME.sym`, or, where that belongs to another module of the same name, the one with
 /// the first digits of the build-id or of the sum of the path's bytes.
-[[nodiscard]] inline const directory_file* module_file(const directory_index& files, std::string_view path, std::string_view build_id,
-                                                       const char* extension) {
+[[nodiscard]] inline const directory_file* module_file(const directory_index& files, std::string_view path,
+                                                       std::string_view build_id, const char* extension) {
   const std::string base(base_name(path));
   const directory_file* const plain = files.find(base + extension);
   if (plain != nullptr) {
@@ -88,7 +88,8 @@ class directory_index {
 
 /// A module with its symbols, of the directory or else of the file itself; `with_values` with what its values look like.
 [[nodiscard]] inline module load_module(const directory_index& files, std::string_view path, std::string_view build_id,
-                                        bool with_values, const module_opener& opener, std::vector<file_fault>& faults) {
+                                        bool with_values, const module_opener& opener,
+                                        std::vector<file_fault>& faults) {
   module m;
   m.path = path;
   const auto note = [&](const directory_file& file, const std::vector<fault>& found) {

@@ -14,7 +14,7 @@ namespace backsight::uftrace {
 
 /// What is known of all calls of the functions of one name.
 struct report_row {
-  std::uint32_t name = 0;       ///< of the resolver
+  std::uint32_t name = 0;  ///< of the resolver
   std::uint64_t calls = 0;
   std::uint64_t total = 0;      ///< nanoseconds, calls inside another call of the same function left out
   std::uint64_t recursive = 0;  ///< nanoseconds of those calls
@@ -63,14 +63,16 @@ class function_report {
       switch (r.type) {
         case record_type::entry: {
           const function& f = names.find(r.data_index, r.time, r.address);
-          if (f.special != special_function::none) [[unlikely]] stacks_.note(t, f.special);
+          if (f.special != special_function::none) [[unlikely]]
+            stacks_.note(t, f.special);
           if (frame* const top = stacks_.slot(t, t.height - 1)) top->name = f.name;
           if (!stacks_.show_entry(t, names, f)) break;
           // The names in the slots are those of the old program.
           if (f.special == special_function::exec) [[unlikely]] {
             for (frame& slot : t.frames) slot.name = frame::no_name;
           }
-          if (f.special != special_function::none) [[unlikely]] stacks_.apply(t, f.special);
+          if (f.special != special_function::none) [[unlikely]]
+            stacks_.apply(t, f.special);
           break;
         }
         case record_type::exit:
@@ -98,7 +100,9 @@ class function_report {
     std::vector<std::uint16_t> count;
     bool stale = true;
 
-    [[nodiscard]] static std::size_t slot(std::uint64_t address) noexcept { return (address * 0x9e3779b97f4a7c15ULL) >> 54; }
+    [[nodiscard]] static std::size_t slot(std::uint64_t address) noexcept {
+      return (address * 0x9e3779b97f4a7c15ULL) >> 54;
+    }
     void recount(const task_stack& t) {
       count.assign(size, 0);
       stale = false;
@@ -118,52 +122,56 @@ class function_report {
     std::int32_t credit = 0;
     std::uint64_t last = 0;
     bool lasting = false;
-    (void)records_->template take_run<O>([&](std::uint32_t data_index, const record<function_record<O>, O>& item) __attribute__((always_inline)) {
-      if (t == nullptr) [[unlikely]] {
-        task_stack& found = stacks_.all()[data_index];
-        if (!found.started || found.lost || found.in_kernel || found.height < 0 || static_cast<std::uint64_t>(found.height) > found.frames.size()) return false;
-        t = &found;
-        seen = &seen_[data_index];
-        if (seen->stale) seen->recount(found);
-        height = static_cast<std::size_t>(t->height);
-        limit = t->frames.size();
-        user_height = t->user_height;
-        credit = t->credit;
-        lasting = names.is_lasting(data_index, item[record_head::time]);
-      }
-      const std::uint64_t time = item[record_head::time], address = item[record_head::address];
-      if (item[record_head::type] == record_type::entry) {
-        const function& f = names.find(data_index, time, address);
-        if (f.special != special_function::none || height >= limit) return false;
-        t->addresses[height] = address;
-        const bool hidden = credit <= 0;
-        t->frames[height] = {time, 0, f.name, true, hidden, credit, filter_action::kind::none};
-        credit -= !hidden;
-        ++seen->count[seen_addresses::slot(address)];
-        ++height;
-        ++user_height;
-      } else {
-        if (height == 0) return false;
-        frame& f = t->frames[height - 1];
-        const std::uint64_t entered = t->addresses[height - 1];
-        if (!f.valid || entered != address || !lasting || f.name == frame::no_name) return false;
-        --height;
-        user_height -= user_height > 0;
-        const std::uint64_t total = time - f.total;
-        f.valid = false;
-        f.total = total;
-        f.child = std::min(f.child, total);
-        credit = f.credit;
-        if (height != 0) t->frames[height - 1].child += total;
-        const bool again = --seen->count[seen_addresses::slot(address)] != 0 && on_stack(*t, height, address);
-        if (!f.hidden) {
-          if (f.name >= rows_.size()) [[unlikely]] grow(f.name);
-          add(rows_[f.name], total, f.child, again);
-        }
-      }
-      last = time;
-      return true;
-    });
+    (void)records_->template take_run<O>(
+        [&](std::uint32_t data_index, const record<function_record<O>, O>& item) __attribute__((always_inline)) {
+          if (t == nullptr) [[unlikely]] {
+            task_stack& found = stacks_.all()[data_index];
+            if (!found.started || found.lost || found.in_kernel || found.height < 0 ||
+                static_cast<std::uint64_t>(found.height) > found.frames.size())
+              return false;
+            t = &found;
+            seen = &seen_[data_index];
+            if (seen->stale) seen->recount(found);
+            height = static_cast<std::size_t>(t->height);
+            limit = t->frames.size();
+            user_height = t->user_height;
+            credit = t->credit;
+            lasting = names.is_lasting(data_index, item[record_head::time]);
+          }
+          const std::uint64_t time = item[record_head::time], address = item[record_head::address];
+          if (item[record_head::type] == record_type::entry) {
+            const function& f = names.find(data_index, time, address);
+            if (f.special != special_function::none || height >= limit) return false;
+            t->addresses[height] = address;
+            const bool hidden = credit <= 0;
+            t->frames[height] = {time, 0, f.name, true, hidden, credit, filter_action::kind::none};
+            credit -= !hidden;
+            ++seen->count[seen_addresses::slot(address)];
+            ++height;
+            ++user_height;
+          } else {
+            if (height == 0) return false;
+            frame& f = t->frames[height - 1];
+            const std::uint64_t entered = t->addresses[height - 1];
+            if (!f.valid || entered != address || !lasting || f.name == frame::no_name) return false;
+            --height;
+            user_height -= user_height > 0;
+            const std::uint64_t total = time - f.total;
+            f.valid = false;
+            f.total = total;
+            f.child = std::min(f.child, total);
+            credit = f.credit;
+            if (height != 0) t->frames[height - 1].child += total;
+            const bool again = --seen->count[seen_addresses::slot(address)] != 0 && on_stack(*t, height, address);
+            if (!f.hidden) {
+              if (f.name >= rows_.size()) [[unlikely]]
+                grow(f.name);
+              add(rows_[f.name], total, f.child, again);
+            }
+          }
+          last = time;
+          return true;
+        });
     if (t == nullptr) return;
     t->height = static_cast<std::int64_t>(height);
     t->user_height = user_height;
@@ -182,7 +190,8 @@ class function_report {
     return false;
   }
 
-  [[gnu::always_inline]] static void add(report_row& row, std::uint64_t total, std::uint64_t child, bool recursive) noexcept {
+  [[gnu::always_inline]] static void add(report_row& row, std::uint64_t total, std::uint64_t child,
+                                         bool recursive) noexcept {
     ++row.calls;
     row.self += total - child;
     row.square_sum += total * total;
@@ -235,7 +244,8 @@ class function_report {
 
   /// Adds the function that was just popped.
   void count(const task_stack& t, std::uint32_t name) {
-    if (name >= rows_.size()) [[unlikely]] grow(name);
+    if (name >= rows_.size()) [[unlikely]]
+      grow(name);
     const frame* const f = stacks_.slot(t, t.height);
     if (f == nullptr) return;
     const auto height = static_cast<std::size_t>(t.height);

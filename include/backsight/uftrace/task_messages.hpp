@@ -17,9 +17,9 @@ struct task_message_head {
   static constexpr field<"magic", std::uint16_t> magic{};  ///< 0xface
   static constexpr field<"type", std::uint16_t> type{};    ///< 3 task, 6 fork, 7 session
   static constexpr field<"length", std::uint32_t> length{};
-  static constexpr field<"time", std::uint64_t> time{};    ///< nanoseconds of the trace clock
-  static constexpr field<"pid", std::uint32_t> pid{};      ///< of a fork: of the parent
-  static constexpr field<"tid", std::uint32_t> tid{};      ///< of a fork: of the child
+  static constexpr field<"time", std::uint64_t> time{};  ///< nanoseconds of the trace clock
+  static constexpr field<"pid", std::uint32_t> pid{};    ///< of a fork: of the parent
+  static constexpr field<"tid", std::uint32_t> tid{};    ///< of a fork: of the child
 };
 /// A thread starts, or goes on after an exec.
 struct task_message : task_message_head {
@@ -65,7 +65,8 @@ struct task_message_format {
       default: return errc::unknown_record;
     }
   }
-  [[nodiscard]] static constexpr payload_result payload_size(const record<session_message, O>& item, const context&) noexcept {
+  [[nodiscard]] static constexpr payload_result payload_size(const record<session_message, O>& item,
+                                                             const context&) noexcept {
     const std::size_t length = item[session_message::name_length];
     // uftrace reads the path into a buffer of that size.
     if (length > 1024) return errc::bad_size;

@@ -65,7 +65,9 @@ class kernel_events {
     }
   }
 
-  [[nodiscard]] bool known(std::uint64_t tid) const { return from_->data_index.contains(static_cast<std::uint32_t>(tid)); }
+  [[nodiscard]] bool known(std::uint64_t tid) const {
+    return from_->data_index.contains(static_cast<std::uint32_t>(tid));
+  }
 
   [[nodiscard]] bool take(const kernel_event& event) {
     const kernel_header& header = from_->kernel.header;
@@ -131,7 +133,8 @@ class kernel_events {
 class kernel_source {
  public:
   /// `entered` holds the functions that were entered in any of the files: an exit of another one is left out.
-  kernel_source(const recording& from, byte_view bytes, const merge_options& options, std::unordered_set<std::uint64_t>& entered)
+  kernel_source(const recording& from, byte_view bytes, const merge_options& options,
+                std::unordered_set<std::uint64_t>& entered)
       : from_(&from), options_(&options), entered_(&entered), events_(from, bytes, options.salvage) {}
 
   /// Goes to the first record or behind a loss or record; false at the end.

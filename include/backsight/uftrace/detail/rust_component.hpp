@@ -13,16 +13,17 @@ namespace backsight::uftrace::detail {
 /// `h` and 16 hexadecimal digits: the last component of an older Rust name.
 [[nodiscard]] inline bool is_rust_hash(std::string_view component) noexcept {
   constexpr std::string_view digits = "0123456789abcdefABCDEF";
-  return component.size() == 17 && component.front() == 'h' && component.find_first_not_of(digits, 1) == std::string_view::npos;
+  return component.size() == 17 && component.front() == 'h' &&
+         component.find_first_not_of(digits, 1) == std::string_view::npos;
 }
 
 /// Appends a component with its escapes undone; one without escapes as it is. Everything behind ` as ` becomes `>`, and `..`
 /// before an escape `::`. What stands before an unknown escape is written twice: so does uftrace.
 inline void add_rust_component(std::string& out, std::string_view text) {
   static constexpr std::pair<std::string_view, char> escapes[] = {
-      {"SP", '@'}, {"BP", '*'}, {"RF", '&'}, {"LT", '<'}, {"GT", '>'}, {"LP", '('}, {"RP", ')'}, {"C", ','},
-      {"u20", ' '}, {"u22", '"'}, {"u27", '\''}, {"u2b", '+'}, {"u3b", ';'}, {"u3d", '='}, {"u5b", '['},
-      {"u5d", ']'}, {"u7b", '{'}, {"u7d", '}'}, {"u7e", '~'}};
+      {"SP", '@'},  {"BP", '*'},  {"RF", '&'},  {"LT", '<'},   {"GT", '>'},  {"LP", '('},  {"RP", ')'},
+      {"C", ','},   {"u20", ' '}, {"u22", '"'}, {"u27", '\''}, {"u2b", '+'}, {"u3b", ';'}, {"u3d", '='},
+      {"u5b", '['}, {"u5d", ']'}, {"u7b", '{'}, {"u7d", '}'},  {"u7e", '~'}};
   for (std::size_t dollar = text.find('$'); dollar != std::string_view::npos; dollar = text.find('$')) {
     std::string_view plain = text.substr(0, dollar);
     for (std::size_t dots = plain.find(".."); dots != std::string_view::npos; dots = plain.find("..")) {
@@ -36,7 +37,8 @@ inline void add_rust_component(std::string& out, std::string_view text) {
       out += '>';
       return;
     }
-    const auto known = std::find_if(std::begin(escapes), std::end(escapes), [&](const auto& e) { return escape.substr(1).starts_with(e.first); });
+    const auto known = std::find_if(std::begin(escapes), std::end(escapes),
+                                    [&](const auto& e) { return escape.substr(1).starts_with(e.first); });
     if (known == std::end(escapes)) break;
     out += known->second;
     text.remove_prefix(std::min(dollar + known->first.size() + 2, text.size()));

@@ -242,10 +242,26 @@ class rust_v0_parser {
   }
   [[nodiscard]] static const char* basic_type(char c) noexcept {
     switch (c) {
-      case 'a': return "i8"; case 'b': return "bool"; case 'c': return "char"; case 'd': return "f64"; case 'e': return "str";
-      case 'f': return "f32"; case 'h': return "u8"; case 'i': return "isize"; case 'j': return "usize"; case 'l': return "i32";
-      case 'm': return "u32"; case 'n': return "i128"; case 'o': return "u128"; case 's': return "i16"; case 't': return "u16";
-      case 'u': return "()"; case 'v': return "..."; case 'x': return "i64"; case 'y': return "u64"; case 'z': return "!";
+      case 'a': return "i8";
+      case 'b': return "bool";
+      case 'c': return "char";
+      case 'd': return "f64";
+      case 'e': return "str";
+      case 'f': return "f32";
+      case 'h': return "u8";
+      case 'i': return "isize";
+      case 'j': return "usize";
+      case 'l': return "i32";
+      case 'm': return "u32";
+      case 'n': return "i128";
+      case 'o': return "u128";
+      case 's': return "i16";
+      case 't': return "u16";
+      case 'u': return "()";
+      case 'v': return "...";
+      case 'x': return "i64";
+      case 'y': return "u64";
+      case 'z': return "!";
       case 'p': return "_";
       default: return nullptr;
     }
@@ -320,7 +336,7 @@ class rust_v0_parser {
   int types_ = 0;         ///< types that are being read
   bool of_type_ = false;  ///< they are part of the name
   bool shows_ = true;
-  bool fresh_ = true;     ///< what is written next follows without `::`
+  bool fresh_ = true;  ///< what is written next follows without `::`
 };
 
 }  // namespace backsight::uftrace::detail

@@ -92,7 +92,8 @@ inline bool short_name_parser::name() {
 
 inline bool short_name_parser::nested_name() {
   if (!take('N')) return false;
-  if (take('H')) {}  // explicit object member function
+  if (take('H')) {
+  }  // explicit object member function
   while (peek() == 'r' || peek() == 'V' || peek() == 'K') ++at_;
   (void)(take('R') || take('O'));
   while (!take('E')) {
@@ -188,7 +189,8 @@ inline bool short_name_parser::unqualified() {
     }
     std::size_t number_of = 0;
     if (digit(peek())) {
-      for (; digit(peek()) && number_of < 1'000'000; ++at_) number_of = number_of * 10 + static_cast<std::size_t>(peek() - '0');
+      for (; digit(peek()) && number_of < 1'000'000; ++at_)
+        number_of = number_of * 10 + static_cast<std::size_t>(peek() - '0');
       ++number_of;
     }
     if (!take('_')) return false;
@@ -226,12 +228,15 @@ struct operator_text {
   const char* text;
 };
 inline constexpr operator_text operators[] = {
-    {"nw", " new"}, {"na", " new[]"}, {"dl", " delete"}, {"da", " delete[]"}, {"aw", " co_await"}, {"ps", "+"}, {"ng", "-"},
-    {"ad", "&"}, {"de", "*"}, {"co", "~"}, {"pl", "+"}, {"mi", "-"}, {"ml", "*"}, {"dv", "/"}, {"rm", "%"}, {"an", "&"},
-    {"or", "|"}, {"eo", "^"}, {"aS", "="}, {"pL", "+="}, {"mI", "-="}, {"mL", "*="}, {"dV", "/="}, {"rM", "%="}, {"aN", "&="},
-    {"oR", "|="}, {"eO", "^="}, {"ls", "<<"}, {"rs", ">>"}, {"lS", "<<="}, {"rS", ">>="}, {"eq", "=="}, {"ne", "!="},
-    {"lt", "<"}, {"gt", ">"}, {"le", "<="}, {"ge", ">="}, {"ss", "<=>"}, {"nt", "!"}, {"aa", "&&"}, {"oo", "||"}, {"pp", "++"},
-    {"mm", "--"}, {"cm", ","}, {"pm", "->*"}, {"pt", "->"}, {"cl", "()"}, {"ix", "[]"}, {"qu", "?"}};
+    {"nw", " new"}, {"na", " new[]"}, {"dl", " delete"}, {"da", " delete[]"}, {"aw", " co_await"}, {"ps", "+"},
+    {"ng", "-"},    {"ad", "&"},      {"de", "*"},       {"co", "~"},         {"pl", "+"},         {"mi", "-"},
+    {"ml", "*"},    {"dv", "/"},      {"rm", "%"},       {"an", "&"},         {"or", "|"},         {"eo", "^"},
+    {"aS", "="},    {"pL", "+="},     {"mI", "-="},      {"mL", "*="},        {"dV", "/="},        {"rM", "%="},
+    {"aN", "&="},   {"oR", "|="},     {"eO", "^="},      {"ls", "<<"},        {"rs", ">>"},        {"lS", "<<="},
+    {"rS", ">>="},  {"eq", "=="},     {"ne", "!="},      {"lt", "<"},         {"gt", ">"},         {"le", "<="},
+    {"ge", ">="},   {"ss", "<=>"},    {"nt", "!"},       {"aa", "&&"},        {"oo", "||"},        {"pp", "++"},
+    {"mm", "--"},   {"cm", ","},      {"pm", "->*"},     {"pt", "->"},        {"cl", "()"},        {"ix", "[]"},
+    {"qu", "?"}};
 
 inline bool short_name_parser::is_operator() const {
   const std::string_view code = in_.substr(at_, 2);

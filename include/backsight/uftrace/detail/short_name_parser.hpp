@@ -129,7 +129,7 @@ class short_name_parser {
   int quiet_ = 0;
   int depth_ = 0;
   bool fresh_ = true;
-  bool of_type_ = false;               ///< the name is that of a type: `__vtable__X`
+  bool of_type_ = false;  ///< the name is that of a type: `__vtable__X`
   bool ignores_discriminator_ = false;
 };
 

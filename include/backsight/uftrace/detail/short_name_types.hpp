@@ -34,7 +34,14 @@ inline bool short_name_parser::type() {
   if (level.too_deep()) return false;
   const char c = peek();
   switch (c) {
-    case 'r': case 'V': case 'K': case 'P': case 'R': case 'O': case 'C': case 'G': {
+    case 'r':
+    case 'V':
+    case 'K':
+    case 'P':
+    case 'R':
+    case 'O':
+    case 'C':
+    case 'G': {
       ++at_;
       return type();
     }
@@ -137,7 +144,8 @@ inline bool short_name_parser::type() {
       constexpr std::string_view simple = "dfehisuancS";
       return d != '\0' && (simple.find(d) != std::string_view::npos || d == 'k' || d == 'K');
     }
-    case 'N': case 'Z': return name();
+    case 'N':
+    case 'Z': return name();
     default: break;
   }
   if (digit(c)) return name();

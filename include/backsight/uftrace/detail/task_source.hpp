@@ -51,7 +51,8 @@ class task_source {
     const byte_view bytes = names.source().data[index_].bytes;
     range = task_records<O>(bytes, names.sizes_for(index_));
     const bool has_index = options_->indices != nullptr && index_ < options_->indices->size();
-    const file_part part = part_between(range, names.source().info, has_index ? &(*options_->indices)[index_] : nullptr, options_->from, options_->until);
+    const file_part part = part_between(range, names.source().info, has_index ? &(*options_->indices)[index_] : nullptr,
+                                        options_->from, options_->until);
     range = task_records<O>(bytes.first(part.end), range.context());
     return range.at(part.begin, range.context());
   }
@@ -92,7 +93,8 @@ class task_source {
   bool decode() {
     for (;;) {
       if (!decode_any()) return false;
-      if (current_.time >= options_->from && current_.time <= options_->until) [[likely]] return true;
+      if (current_.time >= options_->from && current_.time <= options_->until) [[likely]]
+        return true;
     }
   }
 

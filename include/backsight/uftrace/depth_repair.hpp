@@ -49,6 +49,8 @@ class depth_repair {
   [[nodiscard]] constexpr std::uint64_t height_before(record_type type) const noexcept {
     return type == record_type::exit ? level_ + 1 : level_;
   }
+  /// How many functions are open behind the last record.
+  [[nodiscard]] constexpr std::uint64_t height() const noexcept { return height_; }
 
  private:
   static constexpr std::uint64_t distance(std::uint64_t a, std::uint64_t b) noexcept { return a > b ? a - b : b - a; }

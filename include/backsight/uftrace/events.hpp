@@ -55,7 +55,7 @@ std::vector<task_fault> for_each_call(resolver& names, merge_options merging, co
   merged_record r;
   while (records.next(r)) {
     if (!everything) stacks.consume(r);
-    if (r.type == record_type::lost) repair[r.data_index].forget();
+    if (r.type == record_type::lost && r.source == record_source::task_file) repair[r.data_index].forget();
     if (r.type != record_type::entry && r.type != record_type::exit) continue;
     // The kernel counts its own levels, on top of those of the program, and its addresses are whole.
     const auto [depth, address] = r.source == record_source::kernel_file

@@ -144,8 +144,7 @@ class kernel_source {
     } else if (!held_.empty()) {
       held_.pop_front();
     }
-    // A task without a file of its own is not shown.
-    while (held_.empty() || !from_->data[held_.front().data_index].present) {
+    while (held_.empty() || !shown(held_.front())) {
       if (!held_.empty()) held_.pop_front();
       if (held_.empty() && !read_ahead()) return false;
     }
@@ -166,6 +165,10 @@ class kernel_source {
   [[nodiscard]] const std::vector<fault>& faults() const noexcept { return events_.faults(); }
 
  private:
+  /// A task without a file of its own is not shown.
+  [[nodiscard]] bool shown(const merged_record& r) const noexcept {
+    return from_->data[r.data_index].present && r.time >= options_->from && r.time <= options_->until;
+  }
   [[nodiscard]] bool read_ahead() {
     std::uint32_t previous = 0;
     bool any = false;
@@ -174,7 +177,6 @@ class kernel_source {
       const auto found = from_->data_index.find(tid);
       if (found == from_->data_index.end()) continue;
       merged_record r = events_.current();
-      if (r.time < options_->from || r.time > options_->until) continue;
       r.data_index = found->second;
       if (!any) previous = tid;
       any = true;

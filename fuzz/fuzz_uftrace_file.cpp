@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One kind of file of a uftrace directory. Built once for each function below, whose name BACKSIGHT_FUZZ_KIND gives.
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <string>
@@ -16,8 +17,38 @@ namespace {
 
 byte_view bytes_of(std::string_view text) { return {reinterpret_cast<const std::byte*>(text.data()), text.size()}; }
 
+/// How a kernel lays out pages of 256 bytes, functions of the function graph and one tracepoint.
+constexpr std::string_view header_of_kernel =
+    "PAGE_SIZE: 256\nLONG_SIZE: 8\nENDIAN: LE\n"
+    "TRACEFS: events/header_page: 153\n"
+    "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
+    "\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n"
+    "\tfield: char data;\toffset:16;\tsize:240;\tsigned:1;\n"
+    "TRACEFS: events/ftrace/funcgraph_entry/format: 304\n"
+    "name: funcgraph_entry\nID: 11\nformat:\n"
+    "\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"
+    "\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"
+    "\tfield:unsigned long func;\toffset:8;\tsize:8;\tsigned:0;\n"
+    "\tfield:int depth;\toffset:16;\tsize:4;\tsigned:1;\n\n"
+    "print fmt: \"--> %lx (%d)\", REC->func, REC->depth\n"
+    "TRACEFS: events/ftrace/funcgraph_exit/format: 303\n"
+    "name: funcgraph_exit\nID: 10\nformat:\n"
+    "\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"
+    "\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"
+    "\tfield:unsigned long func;\toffset:8;\tsize:8;\tsigned:0;\n"
+    "\tfield:int depth;\toffset:16;\tsize:4;\tsigned:1;\n\n"
+    "print fmt: \"<-- %lx (%d)\", REC->func, REC->depth\n"
+    "TRACEFS: events/sched/sched_process_exec/format: 317\n"
+    "name: sched_process_exec\nID: 300\nformat:\n"
+    "\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"
+    "\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"
+    "\tfield:__data_loc char[] filename;\toffset:8;\tsize:4;\tsigned:1;\n"
+    "\tfield:pid_t pid;\toffset:12;\tsize:4;\tsigned:1;\n\n"
+    "print fmt: \"%s %d\", __get_str(filename), REC->pid\n";
+
 /// A directory of one task, 42, whose functions at 0x1000, 0x1100 and 0x1200 have values of every kind, and one more file.
-std::vector<directory_file> directory_with(const char* name, byte_view bytes) {
+std::vector<directory_file> directory_with(std::string_view name, byte_view bytes,
+                                           const directory_file& other = {"default.opts", {}}) {
   // Version 4, little-endian, 64-bit; features: all but estimated returns; items: tasks, specifications and kind of patterns.
   static constexpr char info[] =
       "Ftrace!\0\4\0\0\0\x28\0\1\2\xff\x17\0\0\0\0\0\0\x80\x14\0\0\0\0\0\0\0\4\0\0\0\0\0\0"
@@ -35,7 +66,8 @@ std::vector<directory_file> directory_with(const char* name, byte_view bytes) {
       "# symbols: 3\n# path name: /a/b\n0000000000000000 00000100 T alpha\n0000000000000100 00000100 T beta\n"
       "0000000000000200 00000100 T gamma\n";
   // Of two files of one name the first is read.
-  return {{name, bytes},
+  return {{std::string(name), bytes},
+          other,
           {"info", bytes_of({info, sizeof info - 1})},
           {"task.txt", bytes_of(tasks)},
           {"sid-0123456789abcdef.map", bytes_of(map)},
@@ -53,7 +85,10 @@ std::size_t read_directory(const std::vector<directory_file>& files) {
   std::string text;
   for (merged_record r; records.next(r);) {
     text.clear();
-    if (r.is_event()) {
+    if (r.source == record_source::kernel_file && r.is_event()) {
+      add_kernel_event_name(text, opened->kernel.header, r.address);
+      add_kernel_event_text(text, opened->kernel.header, r.address, r.payload);
+    } else if (r.is_event()) {
       values.event_name(text, r.address);
       values.event_text(text, r, true);
     } else if (r.more) {
@@ -173,6 +208,29 @@ std::size_t perf(byte_view bytes) {
   const byte_view rest = bytes.subspan(1);
   const bool little = (bytes.front() & std::byte{1}) == std::byte{0};
   return little ? walk(perf_records<order::little>(rest)) : walk(perf_records<order::big>(rest));
+}
+/// The binary file `task`, in either byte order.
+std::size_t task_messages(byte_view bytes) {
+  const uftrace::task_list big = read_task_messages(bytes, order::big);
+  return big.events.size() + read_directory(directory_with("task", bytes));
+}
+/// kernel_header, and behind a NUL a page file that it describes.
+std::size_t kernel_header(byte_view bytes) {
+  const std::string_view text = uftrace::detail::as_text(bytes);
+  const std::size_t end = std::min(text.find('\0'), text.size());
+  const byte_view pages = bytes.subspan(std::min(end + 1, bytes.size()));
+  return read_directory(directory_with("kernel_header", bytes.first(end), {"kernel-cpu0.dat", pages}));
+}
+/// kernel-cpuN.dat.
+std::size_t kernel_pages(byte_view bytes) {
+  return read_directory(directory_with("kernel-cpu0.dat", bytes, {"kernel_header", bytes_of(header_of_kernel)}));
+}
+/// A module without a .sym file.
+std::size_t elf_symbols(byte_view bytes) {
+  const symbol_table table = read_elf_symbols(bytes, {});
+  std::size_t sum = 0;
+  for (const symbol& s : table.symbols()) sum += s.name.size() + table.find(s.address);
+  return sum;
 }
 /// A saved time index.
 std::size_t index(byte_view bytes) {

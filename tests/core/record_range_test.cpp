@@ -255,7 +255,7 @@ constexpr bool ends_behind_its_terminator() {
 
 // The word that tells the common record lies behind another member.
 struct stamped {
-  static constexpr const char* name = "stamped";
+  [[maybe_unused]] static constexpr const char* name = "stamped";
   static constexpr std::size_t size = 6;
   static constexpr field<"time", std::uint32_t> time{};
   static constexpr field<"kind", std::uint16_t> kind{};
@@ -263,7 +263,7 @@ struct stamped {
 };
 // Its payload tells its size: one byte says how many follow.
 struct counted {
-  static constexpr const char* name = "counted";
+  [[maybe_unused]] static constexpr const char* name = "counted";
   static constexpr std::size_t size = 6;
   static constexpr bool has_payload = true;
   static constexpr field<"time", std::uint32_t> time{};

@@ -312,7 +312,7 @@ int main(int count, char** words) {
         std::pair{"own_process/libunwind_unw_backtrace", way::libunwind},
 #endif
         std::pair{"own_process/libgcc_Unwind_Backtrace", way::libgcc}}) {
-    benchmark::RegisterBenchmark(name, [which = which](benchmark::State& state) { (void)descend(state, which, 27); });
+    benchmark::RegisterBenchmark(name, [kind = which](benchmark::State& state) { (void)descend(state, kind, 27); });
   }
   if (load_samples()) {
 #if defined(BACKSIGHT_HAS_LIBUNWIND)

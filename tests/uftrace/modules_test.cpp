@@ -137,21 +137,27 @@ TEST_CASE("of modules of one name each finds its own symbols") {
   CHECK(moved.name_at(0x1000) == "same_build");
 }
 
+/// A binary task file: the session of /bin/prog, 64 bytes, and its task 7.
+static test::byte_builder session_and_task(order o) {
+  test::byte_builder file(o);
+  file.u16(0xface)
+      .u16(7)
+      .u32(0)
+      .u64(1'000'000'001)
+      .u32(7)
+      .u32(7)
+      .text("0123456789abcdef")
+      .u32(0)
+      .u32(9)
+      .text("/bin/prog")
+      .fill(7);
+  file.u16(0xface).u16(3).u32(16).u64(1'000'000'002).u32(7).u32(7);
+  return file;
+}
+
 TEST_CASE("the binary task file of old recorders") {
   for (const order o : {order::little, order::big}) {
-    test::byte_builder file(o);
-    file.u16(0xface)
-        .u16(7)
-        .u32(0)
-        .u64(1'000'000'001)
-        .u32(7)
-        .u32(7)
-        .text("0123456789abcdef")
-        .u32(0)
-        .u32(9)
-        .text("/bin/prog")
-        .fill(7);
-    file.u16(0xface).u16(3).u32(16).u64(1'000'000'002).u32(7).u32(7);
+    test::byte_builder file = session_and_task(o);
     file.u16(0xface).u16(6).u32(16).u64(1'000'000'003).u32(7).u32(8);
     const task_list list = read_task_messages(file.view(), o);
     CHECK(list.faults.empty());
@@ -179,19 +185,7 @@ TEST_CASE("the binary task file of old recorders") {
 }
 
 TEST_CASE("a binary task file is read before the text, and both when it is damaged") {
-  test::byte_builder file;
-  file.u16(0xface)
-      .u16(7)
-      .u32(0)
-      .u64(1'000'000'001)
-      .u32(7)
-      .u32(7)
-      .text("0123456789abcdef")
-      .u32(0)
-      .u32(9)
-      .text("/bin/prog")
-      .fill(7);
-  file.u16(0xface).u16(3).u32(16).u64(1'000'000'002).u32(7).u32(7);
+  const test::byte_builder file = session_and_task(order::little);
   const auto tasks_of = [&](bool cut) {
     small_directory directory;
     directory.tasks = "TASK timestamp=1.000000003 tid=9 pid=7\n";

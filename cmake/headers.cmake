@@ -40,6 +40,7 @@ set(BACKSIGHT_HEADERS
   include/backsight/cfi/program.hpp
   include/backsight/cfi/rule.hpp
   include/backsight/cfi/rule_cache.hpp
+  include/backsight/cfi/saved_places.hpp
   include/backsight/cfi/section.hpp
   include/backsight/cfi/table.hpp
   include/backsight/cfi/table_builder.hpp

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -32,17 +33,29 @@ using native_arch = arch::aarch64;
 #error "backsight: in_process.hpp knows x86-64 and AArch64"
 #endif
 
-/// Reads words of the own memory. Trusts call frame information as libgcc does, but for addresses outside of [low, high)
+/// Reads words of the own memory. Trusts call frame information as libgcc does, but for addresses outside of its bounds
 /// and unaligned ones: give the bounds of the stack where they are known. Safe in a signal handler.
-struct own_memory {
-  std::uint64_t low = 4096;
-  std::uint64_t high = ~std::uint64_t{0} - 7;
+class own_memory {
+ public:
+  /// Everything but the first page.
+  own_memory() noexcept : own_memory(4096, ~std::uint64_t{0}) {}
+  /// The aligned words in [low, high).
+  own_memory(std::uint64_t low, std::uint64_t high) noexcept {
+    const std::uint64_t first = low / 8 + (low % 8 != 0 ? 1 : 0);
+    low_ = first * 8;
+    words_ = high / 8 > first ? high / 8 - first : 0;
+  }
 
   [[gnu::no_sanitize_address]] std::optional<std::uint64_t> operator()(std::uint64_t address) const noexcept {
-    if (address - low >= high - low || address % 8 != 0) [[unlikely]]
+    // The number of the word; rotating makes a huge one of an unaligned address.
+    if (std::rotr(address - low_, 3) >= words_) [[unlikely]]
       return std::nullopt;
     return *reinterpret_cast<const volatile std::uint64_t*>(address);
   }
+
+ private:
+  std::uint64_t low_;
+  std::uint64_t words_;
 };
 
 /// Takes the registers that a callee preserves, the stack pointer and the pc, all at the same instruction of the function
@@ -57,7 +70,6 @@ struct own_memory {
       :
       : "r"(saved)
       : "rax", "memory");
-  f = {};
   f.pc = f.value[16] = saved[0];
   f.value[7] = saved[1];
   f.value[6] = saved[2];
@@ -71,7 +83,6 @@ struct own_memory {
       :
       : "r"(saved)
       : "x16", "x17", "memory");
-  f = {};
   f.pc = f.value[32] = saved[0];
   f.value[31] = saved[1];
   for (std::size_t i = 0; i < 12; ++i) f.value[19 + i] = saved[2 + i];

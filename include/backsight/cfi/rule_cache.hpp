@@ -13,7 +13,7 @@
 namespace backsight::cfi {
 
 /// A cache of rules by pc, for one thread. Entries know the address space and its state that they are from, so one cache
-/// may serve many of them. 2 to the Bits entries; 34 bytes for each on x86-64.
+/// may serve many of them. 2 to the Bits entries of 32 bytes on x86-64, 48 on AArch64.
 template <class Arch, unsigned Bits = 12>
 class rule_cache {
  public:
@@ -21,21 +21,21 @@ class rule_cache {
 
   struct entry {
     std::uint64_t address = 0;
-    std::uint64_t stamp = 0;  // No address space with a module has stamp 0.
+    std::uint64_t after : 16 = 0;  ///< The place of the caller's entry, the last time that a walk used this one.
+    std::uint64_t stamp : 48 = 0;  ///< No address space with a module has stamp 0.
     std::array<std::byte, rule_size<Arch>> rule{};
+
+    [[nodiscard]] bool is(std::uint64_t of, std::uint64_t at) const noexcept { return address == of && stamp == at; }
   };
   /// The number of a pc's entry. Shifts and not a multiplication: this is on the path from one frame to the next.
   [[nodiscard]] static std::uint16_t place(std::uint64_t pc) noexcept {
     return static_cast<std::uint16_t>((pc ^ pc >> Bits) & ((std::size_t{1} << Bits) - 1));
   }
   [[nodiscard]] entry& operator[](std::uint16_t place) noexcept { return entries_[place]; }
-  /// The number of the entry that the caller's frame used, the last time that this one was used in a walk.
-  [[nodiscard]] std::uint16_t& after(std::uint16_t place) noexcept { return after_[place]; }
   void clear() noexcept { *this = {}; }
 
  private:
   std::array<entry, std::size_t{1} << Bits> entries_{};
-  std::array<std::uint16_t, std::size_t{1} << Bits> after_{};
 };
 
 /// Stands for no cache: every step looks its rule up in the table.
@@ -49,54 +49,64 @@ inline constexpr bool is_no_cache = std::is_same_v<std::remove_cvref_t<Cache>, n
 /// The bytes of the rule for a frame, through the cache where there is one. The cache's place follows from the pc, so that
 /// it is known one instruction before the address to look up is.
 template <class Arch, class Cache>
-[[nodiscard]] inline found_rule look_up(const address_space<Arch>& space, std::uint64_t pc, std::uint64_t address,
-                                        Cache& cache) noexcept {
+[[nodiscard, gnu::noinline]] inline found_rule look_up(const address_space<Arch>& space, std::uint64_t pc,
+                                                       std::uint64_t address, Cache& cache) noexcept {
   if constexpr (is_no_cache<Cache>) {
     return space.find_rule(address);
   } else {
     auto& slot = cache[cache.place(pc)];
-    if (slot.address == address && slot.stamp == space.stamp()) [[likely]]
+    if (slot.is(address, space.stamp())) [[likely]]
       return {slot.rule.data(), nullptr};
     const found_rule found = space.find_rule(address);
     if (found.rule == nullptr) return found;
     slot.address = address;
-    slot.stamp = space.stamp();
+    slot.stamp = space.stamp() & 0xffffffffffffU;
     std::memcpy(slot.rule.data(), found.rule, slot.rule.size());
     return {slot.rule.data(), found.module};
   }
 }
 
-/// look_up for one frame after the other. With a cache it guesses the caller's entry: then the processor goes on with
+/// look_up for one frame after the other. It guesses the cache's entry of the caller: then the processor goes on with
 /// that rule before the return address has come from memory, which is what a hot walk waits for else.
 template <class Arch, class Cache>
 class rule_finder {
  public:
   rule_finder(const address_space<Arch>& space, Cache& cache, std::uint64_t pc) noexcept
-      : space_(space), cache_(cache) {
-    if constexpr (!is_no_cache<Cache>) last_ = guess_ = cache.place(pc);
+      : space_(&space), cache_(&cache), stamp_(space.stamp()), guess_(&cache[cache.place(pc)]) {}
+
+  /// The rule of the guessed entry; null when that is another address's.
+  [[nodiscard]] const std::byte* guess(std::uint64_t address) const noexcept {
+    return guess_->is(address, stamp_) ? guess_->rule.data() : nullptr;
   }
-  [[nodiscard]] found_rule operator()(std::uint64_t pc, std::uint64_t address) noexcept {
-    if constexpr (is_no_cache<Cache>) {
-      return space_.find_rule(address);
-    } else {
-      auto& guessed = cache_[guess_];
-      found_rule found{guessed.rule.data(), nullptr};
-      if (guessed.address != address || guessed.stamp != space_.stamp()) [[unlikely]] {
-        found = look_up(space_, pc, address, cache_);
-        guess_ = cache_.place(pc);
-        cache_.after(last_) = guess_;
-      }
-      last_ = guess_;
-      guess_ = cache_.after(last_);
-      return found;
-    }
+  /// Goes on to the caller, once a guess was right.
+  void next() noexcept { guess_ = &(*cache_)[guess_->after]; }
+  /// The rule for a frame where the guess was wrong, which will be right the next time for its callee; null when the
+  /// cache has none.
+  [[nodiscard]] const std::byte* recall(std::uint64_t pc, std::uint64_t address, std::uint64_t callee) noexcept {
+    const std::uint16_t place = cache_->place(pc);
+    guess_ = &(*cache_)[place];
+    if (!guess_->is(address, stamp_)) return nullptr;
+    (*cache_)[cache_->place(callee)].after = place;
+    return guess_->rule.data();
   }
 
  private:
-  const address_space<Arch>& space_;
-  Cache& cache_;
-  std::uint16_t last_ = 0;
-  std::uint16_t guess_ = 0;
+  using entry = typename std::remove_cvref_t<Cache>::entry;
+  const address_space<Arch>* space_;
+  Cache* cache_;
+  std::uint64_t stamp_;
+  const entry* guess_;
+};
+template <class Arch>
+class rule_finder<Arch, const no_cache> {
+ public:
+  rule_finder(const address_space<Arch>& space, const no_cache&, std::uint64_t) noexcept : space_(&space) {}
+  [[nodiscard]] const std::byte* guess(std::uint64_t address) const noexcept { return space_->find_rule(address).rule; }
+  void next() const noexcept {}
+  [[nodiscard]] const std::byte* recall(std::uint64_t, std::uint64_t, std::uint64_t) const noexcept { return nullptr; }
+
+ private:
+  const address_space<Arch>* space_;
 };
 
 }  // namespace detail

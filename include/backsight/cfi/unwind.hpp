@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -13,6 +14,7 @@
 #include <backsight/cfi/address_space.hpp>
 #include <backsight/cfi/frame.hpp>
 #include <backsight/cfi/rule_cache.hpp>
+#include <backsight/cfi/saved_places.hpp>
 #include <backsight/cfi/table.hpp>
 #include <backsight/cfi/unwind_rule.hpp>
 #include <backsight/core/bytes.hpp>
@@ -27,9 +29,6 @@ struct fallback {
 };
 
 namespace detail {
-
-template <class Arch>
-inline constexpr std::int64_t word_bytes = Arch::address_size;
 
 template <class Memory>
 inline void prefetch(Memory& memory, std::uint64_t address) noexcept {
@@ -63,14 +62,10 @@ template <class Arch, class Memory>
   if (reg != Arch::stack_pointer) {
     if (reg >= Arch::register_count) [[unlikely]]
       return stop::bad_rule;
-    const std::uint8_t column = frame<Arch>::columns[reg];
-    base = f.value[reg];
-    if (column != frame<Arch>::no_column && f.where[column] != 0) {
-      const std::optional<std::uint64_t> saved = memory(f.where[column]);
-      if (!saved) [[unlikely]]
-        return stop::unreadable;
-      base = *saved;
-    }
+    const std::optional<std::uint64_t> value = f.get(reg, memory);
+    if (!value) [[unlikely]]
+      return stop::unreadable;
+    base = *value;
   }
   out.rule = rule;
   out.cfa =
@@ -79,57 +74,6 @@ template <class Arch, class Memory>
   out.return_address_at = word == 0 ? 0 : out.cfa + static_cast<std::uint64_t>(word * word_bytes<Arch>);
   return stop::none;
 }
-
-/// Notes where the frame of a common rule saves registers.
-template <class Arch>
-inline void note_saved(frame<Arch>& f, const std::byte* rule, std::uint64_t cfa) noexcept {
-  const std::byte* lanes = rule + unwind_rule::size;
-  for (std::size_t i = 0; i < Arch::saved.size(); ++i) {
-    const std::int64_t word = load<std::int8_t, order::little>(lanes + i);
-    const std::uint64_t place = cfa + static_cast<std::uint64_t>(word * word_bytes<Arch>);
-    f.where[i] = word != 0 ? place : f.where[i];
-  }
-}
-
-/// Where the frames of a walk saved registers, in the order of the walk. A walk needs few of the places: of the frame
-/// pointer, and those of its last frame. So what rules say of them is kept as it is, and looked at when it is needed.
-template <class Arch>
-class saved_notes {
- public:
-  void note(frame<Arch>& f, const std::byte* rule, std::uint64_t cfa) noexcept {
-    if (count_ == notes_.size()) [[unlikely]]
-      settle(f);
-    notes_[count_].cfa = cfa;
-    std::memcpy(notes_[count_].words.data(), rule + unwind_rule::size, rule_lanes<Arch>);
-    ++count_;
-    // The frame pointer's place always: it is the one register that common rules ask for.
-    constexpr std::uint8_t fp = frame<Arch>::columns[Arch::frame_pointer];
-    const std::int64_t word = load<std::int8_t, order::little>(rule + unwind_rule::size + fp);
-    const std::uint64_t place = cfa + static_cast<std::uint64_t>(word * word_bytes<Arch>);
-    f.where[fp] = word != 0 ? place : f.where[fp];
-  }
-  /// Brings the frame's places up to date: of each register the newest counts.
-  void settle(frame<Arch>& f) noexcept {
-    if (count_ != 0) f.how = found_by::call_frame_information;
-    for (std::size_t lane = 0; lane < Arch::saved.size(); ++lane) {
-      for (std::size_t i = count_; i-- > 0;) {
-        const std::int64_t word = load<std::int8_t, order::little>(notes_[i].words.data() + lane);
-        if (word == 0) continue;
-        f.where[lane] = notes_[i].cfa + static_cast<std::uint64_t>(word * word_bytes<Arch>);
-        break;
-      }
-    }
-    count_ = 0;
-  }
-
- private:
-  struct one {
-    std::uint64_t cfa;
-    std::array<std::byte, rule_lanes<Arch>> words;
-  };
-  std::array<one, 64> notes_;
-  std::size_t count_ = 0;
-};
 
 /// Reads the return address and turns the frame into its caller.
 template <class Arch, class Memory>
@@ -148,7 +92,7 @@ template <class Arch, class Memory>
     return stop::outermost;
   if (pc == f.pc && at.cfa == f.value[Arch::stack_pointer]) [[unlikely]]
     return stop::no_progress;
-  note_saved(f, at.rule, at.cfa);
+  update_places(f, at.rule + unwind_rule::size, at.cfa);
   f.value[Arch::stack_pointer] = at.cfa;
   f.value[Arch::return_address] = return_address;
   f.pc = pc;
@@ -173,6 +117,24 @@ template <class Arch, class Memory>
 [[nodiscard]] inline bool is_common(const std::byte* rule) noexcept {
   return (std::to_integer<unsigned>(*rule) & 7U) == static_cast<unsigned>(rule_shape::common);
 }
+
+/// The first four bytes of the rules that most frames have: common, not of a signal frame, the CFA counted from that
+/// register. One comparison of what would be four fields.
+template <class Arch, unsigned Register>
+[[nodiscard]] inline bool is_usual(std::uint32_t head) noexcept {
+  constexpr std::uint32_t mask = Arch::pushes_return_addresses  ? 0xffffffffU
+                                 : Arch::signs_return_addresses ? 0xffcfU
+                                                                : 0xffffU;
+  constexpr std::uint32_t usual = static_cast<std::uint32_t>(rule_shape::common) | Register << 8U | 0xff0000U;
+  return (head & mask) == (usual & mask);
+}
+
+/// A reader for a loop: a copy where a copy reads the same, so that the compiler knows that nobody else changes it.
+template <class Memory>
+using loop_reader = std::conditional_t<std::is_const_v<std::remove_reference_t<Memory>> &&
+                                           std::is_trivially_copyable_v<std::remove_reference_t<Memory>> &&
+                                           sizeof(Memory) <= 4 * sizeof(void*),
+                                       std::remove_reference_t<Memory>, Memory&>;
 
 template <class Arch, class Memory>
 [[nodiscard]] stop step_by_fallback(frame<Arch>& f, const address_space<Arch>& space, const fallback& way,
@@ -235,6 +197,72 @@ template <class Arch, memory_reader Memory, class Cache = const no_cache>
   return why;
 }
 
+namespace detail {
+
+/// The hot part of a walk: steps by a common rule that counts the CFA from the stack pointer or the frame pointer, from
+/// one return address to the next on the stack, as most are. Ends at the first other frame, where the cache has no rule,
+/// and sooner or later; gives the number of pcs, and `f` is the frame behind them. What one frame needs of the last is
+/// kept in registers: a frame in memory costs a store and a load of each, one after the other. For the same reason nothing
+/// in the loop is a call.
+template <class Arch, class Memory, class Cache>
+[[nodiscard, gnu::noinline]] std::size_t walk_usual(frame<Arch>& f, const address_space<Arch>& space, Memory& reader,
+                                                    std::span<std::uint64_t> pcs, Cache& cache,
+                                                    std::uint64_t callee) noexcept {
+  constexpr std::uint8_t fp_column = frame<Arch>::columns[Arch::frame_pointer];
+  const loop_reader<Memory> memory = reader;
+  rule_finder<Arch, Cache> rules(space, cache, callee);
+  saved_notes<Arch> saved;
+  std::uint64_t pc = f.pc, stack_pointer = f.stack_pointer(), return_address = 0;
+  std::uint64_t frame_pointer_at = f.where[fp_column];
+  const std::size_t room = std::min(pcs.size(), saved.capacity);
+  std::size_t count = 0;
+  for (; count < room; ++count) {
+    pcs[count] = pc;
+    prefetch_above<8, 512>(memory, stack_pointer);
+    const std::byte* rule = rules.guess(pc - 1);
+    if (rule == nullptr) [[unlikely]] {
+      rule = rules.recall(pc, pc - 1, count == 0 ? callee : pcs[count - 1]);
+      if (rule == nullptr) break;
+    }
+    const auto head = load<std::uint32_t, order::little>(rule);
+    std::uint64_t base = stack_pointer;
+    if (!is_usual<Arch, Arch::stack_pointer>(head)) {
+      if (!is_usual<Arch, Arch::frame_pointer>(head) || frame_pointer_at == 0) [[unlikely]]
+        break;
+      // No frame has its frame pointer at 0.
+      base = memory(frame_pointer_at).value_or(0);
+      if (base == 0) [[unlikely]]
+        break;
+    }
+    const rule_view r(rule);
+    const std::uint64_t cfa =
+        dwarf::wrap(base + static_cast<std::uint64_t>(std::int64_t{r[unwind_rule::cfa_offset]}), Arch::address_size);
+    const std::int64_t word_number = Arch::pushes_return_addresses ? -1 : r[unwind_rule::return_address_word];
+    if (word_number == 0) [[unlikely]]
+      break;
+    const std::uint64_t word = memory(cfa + static_cast<std::uint64_t>(word_number * word_bytes<Arch>)).value_or(0);
+    const std::uint64_t caller = Arch::code_address(word);
+    if (caller == 0 || (caller == pc && cfa == stack_pointer)) [[unlikely]]
+      break;
+    saved.note(count, rule, cfa);
+    update_place<Arch>(frame_pointer_at, rule + unwind_rule::size, fp_column, cfa);
+    return_address = word;
+    pc = caller;
+    stack_pointer = cfa;
+    rules.next();
+  }
+  if (count == 0) return 0;
+  saved.settle(f, count);
+  f.pc = pc;
+  f.value[Arch::stack_pointer] = stack_pointer;
+  f.value[Arch::return_address] = return_address;
+  f.exact = false;
+  f.how = found_by::call_frame_information;
+  return count;
+}
+
+}  // namespace detail
+
 /// What a walk found: how many pcs it wrote, and why it ended.
 struct walk_result {
   std::size_t count = 0;
@@ -245,80 +273,17 @@ struct walk_result {
 template <class Arch, memory_reader Memory, class Cache = const no_cache>
 inline walk_result walk(frame<Arch>& f, const address_space<Arch>& space, Memory&& memory, std::span<std::uint64_t> pcs,
                         Cache&& cache = no_cache{}, const fallback& way = {}) noexcept {
-  // What one frame's step needs of the last is kept in variables: a frame in memory costs a store and a load of each,
-  // one after the other, which is half of the time when all is in the cache.
-  std::uint64_t pc = f.pc, stack_pointer = f.stack_pointer();
-  std::uint64_t before_call = f.exact ? 0 : 1;
+  detail::prefetch_above<8, 0>(memory, f.stack_pointer());
   std::size_t count = 0;
-  stop why = stop::limit;
-  detail::saved_notes<Arch> saved;
-  detail::rule_finder<Arch, std::remove_reference_t<Cache>> find(space, cache, pc);
-  detail::prefetch_above<8, 0>(memory, stack_pointer);
   while (count < pcs.size()) {
-    pcs[count++] = pc;
-    detail::prefetch_above<8, 512>(memory, stack_pointer);
-    const found_rule found = find(pc, pc - before_call);
-    if (found.rule != nullptr && detail::is_common(found.rule)) [[likely]] {
-      const rule_view r(found.rule);
-      const std::uint8_t reg = r[unwind_rule::cfa_register];
-      std::uint64_t base = stack_pointer;
-      if (reg != Arch::stack_pointer) {
-        if (reg != Arch::frame_pointer) [[unlikely]]
-          saved.settle(f);
-        const std::optional<std::uint64_t> value = f.get(reg, memory);
-        if (!value) [[unlikely]] {
-          why = stop::unreadable;
-          break;
-        }
-        base = *value;
-      }
-      const std::uint64_t cfa =
-          dwarf::wrap(base + static_cast<std::uint64_t>(std::int64_t{r[unwind_rule::cfa_offset]}), Arch::address_size);
-      const std::int64_t word = r[unwind_rule::return_address_word];
-      std::uint64_t return_address = f.value[Arch::return_address];
-      if (word != 0) [[likely]] {
-        const std::optional<std::uint64_t> read =
-            memory(cfa + static_cast<std::uint64_t>(word * detail::word_bytes<Arch>));
-        if (!read) [[unlikely]] {
-          why = stop::unreadable;
-          break;
-        }
-        return_address = *read;
-      }
-      const std::uint64_t caller = Arch::code_address(return_address);
-      if (caller == 0) [[unlikely]] {
-        why = stop::outermost;
-        break;
-      }
-      if (caller == pc && cfa == stack_pointer) [[unlikely]] {
-        why = stop::no_progress;
-        break;
-      }
-      saved.note(f, found.rule, cfa);
-      f.value[Arch::return_address] = return_address;
-      pc = caller;
-      stack_pointer = cfa;
-      before_call = r[unwind_rule::signal_frame] ? 0 : 1;
-      continue;
-    }
-    saved.settle(f);
-    f.pc = pc;
-    f.value[Arch::stack_pointer] = stack_pointer;
-    f.exact = before_call == 0;
-    const stop here = step(f, space, memory, no_cache{}, way);
-    pc = f.pc;
-    stack_pointer = f.stack_pointer();
-    before_call = f.exact ? 0 : 1;
-    if (here != stop::none) {
-      why = here;
-      break;
-    }
+    if (!f.exact)
+      count += detail::walk_usual(f, space, memory, pcs.subspan(count), cache, count > 0 ? pcs[count - 1] : f.pc);
+    if (count == pcs.size()) break;
+    pcs[count++] = f.pc;
+    const stop why = step(f, space, memory, cache, way);
+    if (why != stop::none) return {count, why};
   }
-  saved.settle(f);
-  f.pc = pc;
-  f.value[Arch::stack_pointer] = stack_pointer;
-  f.exact = before_call == 0;
-  return {count, why};
+  return {count, stop::limit};
 }
 
 /// The frames from one outwards as a range: single pass, the frame is valid until the next increment. The space, the

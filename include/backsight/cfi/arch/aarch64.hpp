@@ -24,6 +24,8 @@ struct aarch64 {
   /// The return address column stands for the pc itself, and expressions may read it.
   static constexpr bool return_address_is_pc = false;
   static constexpr bool signs_return_addresses = true;
+  /// Whether a call pushes the return address, as the word below the CFA.
+  static constexpr bool pushes_return_addresses = false;
   /// Clears what pointer authentication adds to an address of user space: bits 48 to 54 and 56 to 63; bit 55 selects
   /// the half of the address space and is what they are filled with (Arm ARM, "Pointer authentication").
   [[nodiscard]] static constexpr std::uint64_t code_address(std::uint64_t value) noexcept {

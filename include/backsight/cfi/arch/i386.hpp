@@ -23,6 +23,8 @@ struct i386 {
   /// The return address column stands for the pc itself, and expressions may read it.
   static constexpr bool return_address_is_pc = true;
   static constexpr bool signs_return_addresses = false;
+  /// Whether a call pushes the return address, as the word below the CFA.
+  static constexpr bool pushes_return_addresses = true;
   [[nodiscard]] static constexpr std::uint64_t code_address(std::uint64_t value) noexcept { return value; }
   static constexpr std::int64_t frame_record_offset = 0;
   static constexpr std::int64_t frame_record_return_address = 4;

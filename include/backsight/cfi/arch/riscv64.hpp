@@ -24,6 +24,8 @@ struct riscv64 {
   /// The return address column stands for the pc itself, and expressions may read it.
   static constexpr bool return_address_is_pc = false;
   static constexpr bool signs_return_addresses = false;
+  /// Whether a call pushes the return address, as the word below the CFA.
+  static constexpr bool pushes_return_addresses = false;
   [[nodiscard]] static constexpr std::uint64_t code_address(std::uint64_t value) noexcept { return value; }
   /// The frame pointer is the CFA: the return address lies 8 below, the frame pointer of the caller 16 below.
   static constexpr std::int64_t frame_record_offset = -16;

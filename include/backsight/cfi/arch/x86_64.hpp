@@ -25,6 +25,8 @@ struct x86_64 {
   /// The return address column stands for the pc itself, and expressions may read it.
   static constexpr bool return_address_is_pc = true;
   static constexpr bool signs_return_addresses = false;
+  /// Whether a call pushes the return address, as the word below the CFA.
+  static constexpr bool pushes_return_addresses = true;
   /// A return address as an address of code.
   [[nodiscard]] static constexpr std::uint64_t code_address(std::uint64_t value) noexcept { return value; }
   /// With frame pointers: the caller has its frame pointer at *fp, its return address at *(fp + 8), its sp at fp + 16.

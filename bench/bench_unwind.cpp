@@ -215,30 +215,108 @@ void batch(benchmark::State& state, bool cached) {
       benchmark::Counter(static_cast<double>(frames) * 1e-9, benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
 
-/// Building the table of each object, rows and bytes beside.
-void build(benchmark::State& state) {
-  std::size_t rows = 0, bytes = 0, sections = 0;
-  for (auto _ : state) {
-    rows = bytes = sections = 0;
-    const double begin = cpu_seconds();
-    for (const auto& image : samples->corpus.images) {
-      const auto found = cfi::find_frame_section(image, cfi::section_kind::eh_frame);
+/// The .eh_frame of each object, and the functions that it covers.
+struct covered {
+  cfi::section<order::little> section;
+  backsight::byte_view file;
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> functions;
+  std::size_t rows = 0;
+};
+const std::vector<covered>& covered_code() {
+  static const std::vector<covered> all = [] {
+    std::vector<covered> list;
+    const auto memory = std::make_unique<cfi::context<>>();
+    for (std::size_t i = 0; i < samples->corpus.images.size(); ++i) {
+      const auto found = cfi::find_frame_section(samples->corpus.images[i], cfi::section_kind::eh_frame);
       if (!found) continue;
-      const cfi::section<order::little> section(found->bytes, found->info);
-      const auto made = cfi::build_table<arch>(section);
+      covered& one = list.emplace_back();
+      one.section = cfi::section<order::little>(found->bytes, found->info);
+      one.file = samples->corpus.files[i].bytes();
+      cfi::row_machine<arch, order::little> machine(one.section, *memory);
+      for (const cfi::entry& e : one.section.entries()) {
+        if (e.is_cie || machine.load_cie(e.cie_offset)) continue;
+        const auto f = one.section.parse_fde(e, machine.current_cie());
+        if (!f) continue;
+        one.functions.emplace_back(f->begin, f->end);
+        machine.begin(*f);
+        machine.for_each([&](const cfi::row& r) { one.rows += r.begin < r.end ? std::size_t{1} : std::size_t{0}; });
+      }
+    }
+    return list;
+  }();
+  return all;
+}
+
+/// Per row of the sections, the same for all.
+void count_rows(benchmark::State& state) {
+  std::size_t rows = 0, bytes = 0;
+  for (const covered& one : covered_code()) {
+    rows += one.rows;
+    bytes += one.section.bytes().size();
+  }
+  state.SetItemsProcessed(static_cast<std::int64_t>(rows) * static_cast<std::int64_t>(state.iterations()));
+  state.SetBytesProcessed(static_cast<std::int64_t>(bytes) * static_cast<std::int64_t>(state.iterations()));
+  state.counters["ns/row"] = benchmark::Counter(
+      static_cast<double>(rows) * 1e-9, benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
+}
+
+/// Building the table of each object.
+void build(benchmark::State& state) {
+  std::size_t bytes = 0, sections = 0;
+  for (auto _ : state) {
+    bytes = sections = 0;
+    const double begin = cpu_seconds();
+    for (const covered& one : covered_code()) {
+      const auto made = cfi::build_table<arch>(one.section);
       if (!made) return state.SkipWithError("cannot build a table");
-      rows += made->view().row_count();
       bytes += made->bytes().size();
-      sections += found->bytes.size();
+      sections += one.section.bytes().size();
     }
     state.SetIterationTime(cpu_seconds() - begin);
   }
-  state.SetItemsProcessed(static_cast<std::int64_t>(rows) * static_cast<std::int64_t>(state.iterations()));
-  state.SetBytesProcessed(static_cast<std::int64_t>(sections) * static_cast<std::int64_t>(state.iterations()));
-  state.counters["ns/row"] = benchmark::Counter(
-      static_cast<double>(rows) * 1e-9, benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
+  count_rows(state);
   state.counters["of .eh_frame"] = static_cast<double>(bytes) / static_cast<double>(sections);
 }
+
+#if defined(BACKSIGHT_HAS_LIBDW)
+/// libdw walking the same rows; before that, whether the tables say the same of the CFA.
+void walk_by_libdw(benchmark::State& state) {
+  std::vector<std::unique_ptr<peers::libdw_rows>> files;
+  for (const covered& one : covered_code()) {
+    const auto& file = *files.emplace_back(std::make_unique<peers::libdw_rows>(one.file));
+    const auto made = cfi::build_table<arch>(one.section);
+    if (!made) return state.SkipWithError("cannot build a table");
+    std::size_t rows = 0, differ = 0;
+    for (const auto& [first, behind] : one.functions) {
+      file.walk(first, behind, [&](Dwarf_Frame* frame, std::uint64_t at) {
+        ++rows;
+        Dwarf_Op* ops = nullptr;
+        std::size_t count = 0;
+        const std::byte* rule = made->view().find(at);
+        if (dwarf_frame_cfa(frame, &ops, &count) != 0 || rule == nullptr) return void(++differ);
+        const cfi::rule_view r(rule);
+        if (count != 1 || ops[0].atom != DW_OP_bregx || r[cfi::unwind_rule::shape] != cfi::rule_shape::common) return;
+        const bool same = ops[0].number == r[cfi::unwind_rule::cfa_register] &&
+                          static_cast<std::int64_t>(ops[0].number2) == r[cfi::unwind_rule::cfa_offset];
+        if (!same) ++differ;
+      });
+    }
+    if (rows != one.rows || differ != 0) return state.SkipWithError("the rows differ from those of libdw");
+  }
+  for (auto _ : state) {
+    const double begin = cpu_seconds();
+    std::size_t rows = 0;
+    for (std::size_t i = 0; i < files.size(); ++i) {
+      for (const auto& [first, behind] : covered_code()[i].functions) {
+        files[i]->walk(first, behind, [&](Dwarf_Frame*, std::uint64_t) { ++rows; });
+      }
+    }
+    benchmark::DoNotOptimize(rows);
+    state.SetIterationTime(cpu_seconds() - begin);
+  }
+  count_rows(state);
+}
+#endif
 
 // The own process, 40 frames deep.
 std::unique_ptr<cfi::own_process> process;
@@ -360,7 +438,10 @@ int main(int count, char** words) {
     }
     add("samples_batch/backsight", [](benchmark::State& state) { batch<16>(state, false); });
     add("samples_batch/backsight_cached", [](benchmark::State& state) { batch<16>(state, true); });
-    add("build_tables", [](benchmark::State& state) { build(state); });
+    add("rows/backsight_build_table", [](benchmark::State& state) { build(state); });
+#if defined(BACKSIGHT_HAS_LIBDW)
+    add("rows/libdw_walk", [](benchmark::State& state) { walk_by_libdw(state); });
+#endif
   }
   benchmark::Initialize(&count, words);
   benchmark::RunSpecifiedBenchmarks();

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -17,6 +18,8 @@ extern "C" int _Ux86_64_dwarf_search_unwind_table(unw_addr_space_t, unw_word_t, 
                                                   void*);
 #endif
 #if defined(BACKSIGHT_HAS_LIBDW)
+#include <dwarf.h>
+#include <elfutils/libdw.h>
 #include <elfutils/libdwfl.h>
 #endif
 
@@ -214,6 +217,42 @@ class libdw {
   }
   target target_;
   std::vector<Dwfl*> processes_;
+};
+
+/// The rows of a file's .eh_frame as libdw hands them out, one call for each.
+class libdw_rows {
+ public:
+  explicit libdw_rows(backsight::byte_view file) {
+    elf_version(EV_CURRENT);
+    elf_ = elf_memory(const_cast<char*>(reinterpret_cast<const char*>(file.data())), file.size());
+    cfi_ = elf_ == nullptr ? nullptr : dwarf_getcfi_elf(elf_);
+  }
+  ~libdw_rows() {
+    if (cfi_ != nullptr) dwarf_cfi_end(cfi_);
+    elf_end(elf_);
+  }
+  libdw_rows(const libdw_rows&) = delete;
+  libdw_rows& operator=(const libdw_rows&) = delete;
+
+  /// Calls `f(Dwarf_Frame*, begin)` for each row from `begin` on, an address where a function begins, up to `end`.
+  template <class F>
+  void walk(std::uint64_t begin, std::uint64_t end, F&& f) const {
+    while (begin < end) {
+      Dwarf_Frame* frame = nullptr;
+      if (dwarf_cfi_addrframe(cfi_, begin, &frame) != 0) return;
+      Dwarf_Addr first = 0, behind = 0;
+      bool signal = false;
+      dwarf_frame_info(frame, &first, &behind, &signal);
+      f(frame, begin);
+      std::free(frame);
+      if (behind <= begin) return;
+      begin = behind;
+    }
+  }
+
+ private:
+  Elf* elf_ = nullptr;
+  Dwarf_CFI* cfi_ = nullptr;
 };
 #endif
 

@@ -69,8 +69,7 @@ class row_machine {
     context_.initial_cfa_ = {};
     context_.initial_signed_ = 0;
     start(0, 0, c.instructions, c.end);
-    while (next()) {
-    }
+    for_each([](const row&) {});
     if (error()) return error();
     context_.initial_rules_ = context_.row_.rules;
     context_.initial_cfa_ = context_.row_.cfa;
@@ -92,6 +91,15 @@ class row_machine {
   /// row is found, as rows on the way are not made ready for the caller.
   [[nodiscard]] constexpr bool find(std::uint64_t address) noexcept {
     return run([address](const row& r) { return r.begin <= address && address < r.end; });
+  }
+
+  /// Calls `sink(row)` for every row that is left.
+  template <class Sink>
+  constexpr void for_each(Sink&& sink) {
+    (void)run([&](const row& r) {
+      sink(r);
+      return false;
+    });
   }
 
   /// The row that next() or find() went to; valid until the next call.
@@ -335,7 +343,7 @@ constexpr trace_error interpret(const section<O>& from, const fde& f, Context& m
   row_machine<Arch, O, Context> machine(from, memory);
   if (const trace_error error = machine.load_cie(f.cie_offset)) return error;
   machine.begin(f);
-  while (machine.next()) sink(machine.current());
+  machine.for_each(sink);
   return machine.error();
 }
 

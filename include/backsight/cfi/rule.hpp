@@ -64,6 +64,7 @@ struct cfa_rule {
 /// The first 128 registers have a place each, so that their rules are set and dropped without looking for them.
 class rule_list {
   static constexpr std::size_t direct = 128;
+  static constexpr std::uint64_t none = ~std::uint64_t{0};
   static constexpr std::size_t words = 3;  // Of a bit for each place; the last is of the registers from 128 on.
 
  public:
@@ -74,6 +75,8 @@ class rule_list {
   constexpr rule_list(const rule_list& other) noexcept { *this = other; }
   // Copies the rules in use only; the array is 4.5 KB.
   constexpr rule_list& operator=(const rule_list& other) noexcept {
+    ++changes_;
+    last_set_ = none;
     used_ = other.used_;
     for (iterator at = other.begin(); at != other.end(); ++at) rules_[at.place()] = *at;
     return *this;
@@ -136,6 +139,8 @@ class rule_list {
   }
   /// Sets the rule of rule.reg; false when there is no room for a further register.
   [[gnu::always_inline]] constexpr bool set(const register_rule& rule) noexcept {
+    ++changes_;
+    last_set_ = rule.reg;
     if (rule.reg < direct) [[likely]] {
       used_[rule.reg / 64] |= std::uint64_t{1} << (rule.reg % 64);
       rules_[rule.reg] = rule;
@@ -144,6 +149,8 @@ class rule_list {
     return set_above(rule);
   }
   constexpr void erase(std::uint64_t reg) noexcept {
+    ++changes_;
+    last_set_ = none;
     if (reg < direct) [[likely]] {
       used_[reg / 64] &= ~(std::uint64_t{1} << (reg % 64));
     } else if (find(reg) != nullptr) {
@@ -151,7 +158,15 @@ class rule_list {
       used_.back() >>= 1U;
     }
   }
-  constexpr void clear() noexcept { used_ = {}; }
+  constexpr void clear() noexcept {
+    ++changes_;
+    last_set_ = none;
+    used_ = {};
+  }
+  /// Another number than before whenever rules may have changed, so that what was worked out from them can be kept.
+  [[nodiscard]] constexpr std::uint64_t changes() const noexcept { return changes_; }
+  /// The rule that was set last; null when the last change was another one.
+  [[nodiscard]] constexpr const register_rule* last_set() const noexcept { return find(last_set_); }
 
  private:
   // The registers from 128 on fill the places behind, ascending and without gaps.
@@ -175,6 +190,8 @@ class rule_list {
   }
 
   std::array<std::uint64_t, words> used_{};
+  std::uint64_t changes_ = 0;
+  std::uint64_t last_set_ = none;
   std::array<register_rule, capacity> rules_{};
 };
 

@@ -280,6 +280,8 @@ class table_view {
     if (count == 0 || load<std::uint32_t, order::little>(exception_positions_ + 4 * low) != position) return nullptr;
     return rules_ + std::size_t{load<std::uint16_t, order::little>(exception_rules_ + 2 * low)} * rule_bytes_;
   }
+  friend class table;
+  [[nodiscard]] static result<table_view> find_parts(byte_view bytes) noexcept;
   [[nodiscard]] trace_error check() const noexcept;
 
   byte_view bytes_;
@@ -301,6 +303,14 @@ class table_view {
 };
 
 inline result<table_view> table_view::open(byte_view bytes) noexcept {
+  const auto t = find_parts(bytes);
+  if (!t) return t;
+  if (detail::checksum(t->bytes_.subspan(16)) != t->header()[table_header::checksum]) return {errc::checksum, 8};
+  if (const trace_error error = t->check()) return error;
+  return t;
+}
+
+inline result<table_view> table_view::find_parts(byte_view bytes) noexcept {
   if (bytes.size() < size_of<table_header>) return {errc::truncated, bytes.size()};
   table_view t;
   t.bytes_ = bytes;
@@ -340,8 +350,6 @@ inline result<table_view> table_view::open(byte_view bytes) noexcept {
   t.exception_rules_ = part(4);
   t.general_ = {part(5), static_cast<std::size_t>(general_bytes)};
   t.blocks_ = part(6);
-  if (detail::checksum(bytes.subspan(16)) != h[table_header::checksum]) return {errc::checksum, 8};
-  if (const trace_error error = t.check()) return error;
   return t;
 }
 

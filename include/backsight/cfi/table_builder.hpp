@@ -23,9 +23,6 @@ namespace backsight::cfi {
 class table {
  public:
   table() = default;
-  explicit table(std::vector<std::byte> bytes) : bytes_(std::move(bytes)) {
-    if (const auto opened = table_view::open(bytes_)) view_ = *opened;
-  }
   table(table&& other) noexcept : bytes_(std::move(other.bytes_)), view_(std::exchange(other.view_, {})) {}
   table& operator=(table&& other) noexcept {
     bytes_ = std::move(other.bytes_);
@@ -34,6 +31,14 @@ class table {
   }
   table(const table&) = delete;
   table& operator=(const table&) = delete;
+
+  /// Takes bytes that the encoder made, which are not checked again; table_view::open is for all others.
+  [[nodiscard]] static table of_encoder(std::vector<std::byte> bytes) {
+    table made;
+    made.bytes_ = std::move(bytes);
+    if (const auto found = table_view::find_parts(made.bytes_)) made.view_ = *found;
+    return made;
+  }
 
   /// Valid as long as this object.
   [[nodiscard]] const table_view& view() const noexcept { return view_; }
@@ -58,6 +63,7 @@ struct table_entry {
   std::uint64_t end = 0;
   std::uint64_t offset = 0;
   std::uint32_t section = 0;
+  std::uint32_t instructions = 0;  // From `offset` on.
 };
 
 /// The CIE of the last FDE, since most FDEs in a row have the same.
@@ -79,7 +85,9 @@ class entry_reader {
     if (!f) return f.error();
     // Section garbage collection leaves discarded functions at address 0.
     if (f->begin >= f->end || (f->begin == 0 && !section_.info().code_at_zero)) return {};
-    out_.push_back({f->begin, f->end, f->offset, number_});
+    const std::uint64_t instructions = f->instructions - f->offset;
+    if (instructions > 0xffffffffU) return {errc::capacity, e.offset};
+    out_.push_back({f->begin, f->end, f->offset, number_, static_cast<std::uint32_t>(instructions)});
     return {};
   }
 
@@ -94,6 +102,7 @@ class entry_reader {
 /// The FDEs of a section by a walk over its entries.
 template <order O, class Report>
 void collect_entries(const section<O>& from, std::uint32_t number, std::vector<table_entry>& out, Report& report) {
+  out.reserve(out.size() + from.bytes().size() / 48);  // Most FDEs are somewhat smaller.
   entry_reader<O> reader(from, number, out);
   auto at = from.entries().begin();
   for (; at != std::default_sentinel; ++at) {
@@ -118,6 +127,7 @@ template <class Arch, order O, class Report>
   if (!std::is_sorted(entries.begin(), entries.end(), before)) std::sort(entries.begin(), entries.end(), before);
 
   table_encoder<Arch> encoder(options.profile);
+  encoder.reserve(entries.size() * 7);
   std::vector<context<>> memory(1);
   std::uint64_t covered = 0, first_section_covered = 0;
   for (std::size_t i = 0; i < entries.size(); ++i) {
@@ -137,13 +147,12 @@ template <class Arch, order O, class Report>
     const std::size_t kept = encoder.size();
     trace_error error = machine.load_cie(at->cie_offset);
     if (!error) {
-      machine.begin(*from.parse_fde(*at, machine.current_cie()));
+      machine.begin({e.offset, at->cie_offset, e.begin, e.end, e.offset + e.instructions, at->end, {}});
       if (covered < e.begin) encoder.add(covered, encoder.no_rule);
-      while (machine.next()) {
-        const row& r = machine.current();
-        if (r.end <= r.begin || r.begin < e.begin || r.begin >= end) continue;
+      machine.for_each([&](const row& r) {
+        if (r.end <= r.begin || r.begin < e.begin || r.begin >= end) return;
         encoder.add(r.begin, encoder.rule_number(r, machine.current_cie(), from.bytes()));
-      }
+      });
       error = machine.error();
     }
     if (error) {
@@ -157,7 +166,7 @@ template <class Arch, order O, class Report>
   encoder.add(covered, encoder.no_rule);
   auto bytes = encoder.encode(options.build_id);
   if (!bytes) return bytes.error();
-  return table(std::move(*bytes));
+  return table::of_encoder(std::move(*bytes));
 }
 
 }  // namespace detail
@@ -165,7 +174,7 @@ template <class Arch, order O, class Report>
 /// Builds a table from one or two sections; where both have an answer, the first counts. Where FDEs overlap, the one
 /// with the nearest start counts, and of those with the same start the first in its section. An FDE in error is left
 /// out and reported: `report(trace_error, section_number)`. Time is about that of interpreting the sections once;
-/// memory is 12 bytes for each row besides the table. Errors: errc::capacity (more than 65,535 distinct rules, or 256
+/// memory is 10 bytes for each row and 32 for each FDE besides the table. Errors: errc::capacity (more than 65,535 distinct rules, or 256
 /// rows in 256 granules of code).
 template <class Arch, order O, class Report>
 [[nodiscard]] result<table> build_table(std::span<const section<O>> sections, const table_options& options,

@@ -20,48 +20,107 @@
 
 namespace backsight::cfi::detail {
 
+/// Gives the same number to the same words, from 0 on in the order in which they are met.
+template <std::size_t Words>
+class numbering {
+ public:
+  using words = std::array<std::uint64_t, Words>;
+
+  [[nodiscard]] std::uint32_t number(const words& value) {
+    for (std::size_t at = place(value);; at = (at + 1) & (slots_.size() - 1)) {
+      if (slots_[at] == 0) return append(value, at);
+      if (same(values_[slots_[at] - 1], value)) return slots_[at] - 1;
+    }
+  }
+  [[nodiscard]] std::size_t size() const noexcept { return values_.size(); }
+
+ private:
+  // The array's own comparison calls memcmp.
+  [[nodiscard]] static bool same(const words& a, const words& b) noexcept {
+    std::uint64_t differ = 0;
+    for (std::size_t i = 0; i < Words; ++i) differ |= a[i] ^ b[i];
+    return differ == 0;
+  }
+  [[nodiscard]] std::size_t place(const words& value) const noexcept {
+    std::uint64_t hash = 0;
+    for (const std::uint64_t word : value) hash = (hash ^ word ^ hash >> 32) * 0x9e3779b97f4a7c15U;
+    return static_cast<std::size_t>(hash >> (64 - bits_));
+  }
+  [[gnu::noinline]] std::uint32_t append(const words& value, std::size_t at) {
+    values_.push_back(value);
+    slots_[at] = static_cast<std::uint32_t>(values_.size());
+    if (values_.size() * 2 > slots_.size()) grow();
+    return static_cast<std::uint32_t>(values_.size() - 1);
+  }
+  void grow() {
+    ++bits_;
+    slots_.assign(std::size_t{1} << bits_, 0);
+    for (std::size_t i = 0; i < values_.size(); ++i) {
+      std::size_t at = place(values_[i]);
+      while (slots_[at] != 0) at = (at + 1) & (slots_.size() - 1);
+      slots_[at] = static_cast<std::uint32_t>(i + 1);
+    }
+  }
+
+  unsigned bits_ = 10;
+  std::vector<words> values_;
+  std::vector<std::uint32_t> slots_ = std::vector<std::uint32_t>(std::size_t{1} << bits_);
+};
+
 /// Collects rows in ascending order of their addresses and encodes them.
 template <class Arch>
 class table_encoder {
  public:
   static constexpr std::size_t rule_bytes = rule_size<Arch>;
-  static constexpr std::uint32_t no_rule = 0xffffffffU;
+  static constexpr std::uint32_t no_rule = 0xffff;  // One more than a table has.
   using rule_image = std::array<std::byte, rule_bytes>;
 
   explicit table_encoder(table_profile profile) : profile_(profile) {
     columns_.fill(column_other);
     columns_[Arch::stack_pointer] = column_stack_pointer;
     for (std::size_t i = 0; i < Arch::saved.size(); ++i) columns_[Arch::saved[i]] = static_cast<std::uint8_t>(i);
-    slots_.assign(1024, 0);
   }
 
-  /// The number of the rule that a row stands for. Identical rules have the same number.
+  /// The number of the rule that a row stands for. Identical rules have the same number. All rows are of one context.
   [[nodiscard]] std::uint32_t rule_number(const row& r, const cie& c, byte_view section) {
-    rule_image image{};
-    if (!pack(r, c, image)) general_image(r, c, section, image);
-    return intern(image);
+    if (images_.size() > most_rules) return 0;  // encode refuses them.
+    // Most rows change the CFA alone.
+    if (registers_.changes != r.rules.changes() && !pack_one(r, c)) pack_registers(r, c);
+    const std::uint64_t key = registers_.key | std::uint64_t{r.return_address_signed} << key_signed;
+    if (registers_.shape == rule_shape::outermost) return number(key, registers_.words);
+    if (registers_.shape == rule_shape::general || r.cfa.kind != cfa_kind::register_offset ||
+        r.cfa.reg >= Arch::register_count || r.cfa.offset != static_cast<std::int32_t>(r.cfa.offset)) {
+      return general_number(r, c, section);
+    }
+    return number(key | std::uint64_t{r.cfa.reg} << key_register | static_cast<std::uint32_t>(r.cfa.offset),
+                  registers_.words);
   }
 
   /// From `address` on this rule is in force; no_rule for none. Addresses do not descend.
   void add(std::uint64_t address, std::uint32_t rule) {
-    if (!starts_.empty()) {
-      if (starts_.back() == address) {
-        starts_.pop_back();
-        rules_of_.pop_back();
-        return add(address, rule);
-      }
-      if (rules_of_.back() == rule) return;
-    } else if (rule == no_rule) {
-      return;
+    if (rule == last_rule_ && address != last_start_) return;
+    if (address == last_start_ && !starts_.empty()) {
+      truncate(starts_.size() - 1);
+      return add(address, rule);
     }
+    if (starts_.empty() && rule == no_rule) return;
     starts_.push_back(address);
-    rules_of_.push_back(rule);
+    rules_of_.push_back(static_cast<std::uint16_t>(rule));
+    last_start_ = address;
+    last_rule_ = rule;
   }
   [[nodiscard]] std::size_t size() const noexcept { return starts_.size(); }
+  /// Makes room for a number of rows.
+  void reserve(std::size_t rows) {
+    starts_.reserve(rows);
+    rules_of_.reserve(rows);
+  }
   /// Takes back what was added since size() was `count`.
   void truncate(std::size_t count) {
     starts_.resize(count);
     rules_of_.resize(count);
+    last_start_ = count == 0 ? 0 : starts_.back();
+    last_rule_ = count == 0 ? no_rule : rules_of_.back();
   }
   [[nodiscard]] result<std::vector<std::byte>> encode(byte_view build_id);
 
@@ -71,6 +130,11 @@ class table_encoder {
     std::size_t offset = 0;
     std::size_t size = 0;
   };
+  // Where the return address is saved, then the registers, a byte each, all in words of the machine.
+  using packed_words = typename numbering<rule_bytes / 8>::words;
+  static constexpr unsigned key_register = 32, key_signed = 40, key_shape = 42, key_signal = 45, key_registers = 46;
+  static constexpr std::size_t most_rules = 0xffff;
+  static constexpr std::size_t most_general = 0x7fffffff;
   static constexpr std::uint8_t column_other = 0xff;
   static constexpr std::uint8_t column_stack_pointer = 0xfe;
   static constexpr std::uint8_t column_return_address = 0xfd;
@@ -79,56 +143,86 @@ class table_encoder {
     if (reg == c.return_address_register) return column_return_address;
     return reg < columns_.size() ? columns_[reg] : column_other;
   }
-  static void set_head(rule_image& image, rule_shape shape, const row& r, const cie& c) {
-    mutable_record<unwind_rule, order::little>(image.data())
-        .set(unwind_rule::shape, shape)
-        .set(unwind_rule::signal_frame, c.signal_frame)
-        .set(unwind_rule::return_address_signed, r.return_address_signed);
+  /// The number of a rule by its key, which tells it from others: from bit 0 on the offset of the CFA or of the general
+  /// rule's text, then the register of the CFA, whether return addresses are signed, the shape, whether it is a signal
+  /// frame's, the number of its packed registers.
+  [[nodiscard]] std::uint32_t number(std::uint64_t key, const packed_words& words) {
+    const std::uint32_t found = keys_.number({key});
+    if (found == images_.size()) append_image(key, words);
+    return found;
   }
-  /// Packs a row as a common or outermost rule; false when it is neither.
-  [[nodiscard]] bool pack(const row& r, const cie& c, rule_image& image) const {
-    constexpr std::int64_t word = Arch::address_size;
-    if (r.cfa.kind != cfa_kind::register_offset || r.cfa.reg >= Arch::register_count || r.cfa.offset > 0x7fffffff ||
-        r.cfa.offset < -0x7fffffff - 1) {
-      return false;
-    }
-    const auto in_words = [](std::int64_t offset, std::byte& to) {
-      if (offset % word != 0 || offset == 0 || offset / word > 127 || offset / word < -128) return false;
-      to = static_cast<std::byte>(static_cast<std::int8_t>(offset / word));
-      return true;
-    };
+  void append_image(std::uint64_t key, const packed_words& words) {
+    rule_image& image = images_.emplace_back();
+    mutable_record<unwind_rule, order::little>(image.data())
+        .set(unwind_rule::shape, static_cast<rule_shape>(key >> key_shape & 7U))
+        .set(unwind_rule::signal_frame, (key >> key_signal & 1U) != 0)
+        .set(unwind_rule::return_address_signed, static_cast<std::uint8_t>(key >> key_signed & 3U))
+        .set(unwind_rule::return_address_word, static_cast<std::int8_t>(words[0]))
+        .set(unwind_rule::cfa_register, static_cast<std::uint8_t>(key >> key_register))
+        .set(unwind_rule::cfa_offset, static_cast<std::int32_t>(static_cast<std::uint32_t>(key)));
+    for (std::size_t i = 1; i < words.size(); ++i) store<order::little>(image.data() + i * 8, words[i]);
+  }
+  [[nodiscard]] static std::uint64_t key_of(rule_shape shape, const cie& c) noexcept {
+    return static_cast<std::uint64_t>(shape) << key_shape | std::uint64_t{c.signal_frame ? 1U : 0U} << key_signal;
+  }
+  /// Packs what a row says of registers, for a common or an outermost rule; general when they are neither.
+  void pack_registers(const row& r, const cie& c) {
+    registers_.changes = r.rules.changes();
+    registers_.shape = rule_shape::general;
+    registers_.key = 0;
+    packed_words words{};
     bool outermost = false, has_return_address = false;
     for (const register_rule& rule : r.rules) {
       const std::uint8_t to = column(rule.reg, c);
       if (to == column_return_address) {
         if (rule.kind == rule_kind::undefined) outermost = true;
-        else if (rule.kind != rule_kind::at_cfa_offset || !in_words(rule.value, image[2])) return false;
+        else if (rule.kind != rule_kind::at_cfa_offset || !put(words, 0, rule.value)) return;
         has_return_address = true;
       } else if (to == column_stack_pointer) {
-        if (rule.kind != rule_kind::is_cfa_offset || rule.value != 0) return false;
+        if (rule.kind != rule_kind::is_cfa_offset || rule.value != 0) return;
       } else if (to == column_other) {
         if (profile_ == table_profile::all || c.signal_frame) {
-          if (rule.kind != rule_kind::same_value) return false;
+          if (rule.kind != rule_kind::same_value) return;
         }
       } else if (rule.kind == rule_kind::at_cfa_offset) {
-        if (!in_words(rule.value, image[unwind_rule::size + to])) return false;
+        if (!put(words, 8 + std::size_t{to}, rule.value)) return;
       } else if (rule.kind != rule_kind::same_value && !outermost) {
-        return false;
+        return;
       }
     }
     // An unspecified return address stays in the architecture's own register only.
-    if (!has_return_address && c.return_address_register != Arch::return_address) return false;
-    if (outermost) image = {};
-    set_head(image, outermost ? rule_shape::outermost : rule_shape::common, r, c);
-    if (!outermost) {
-      mutable_record<unwind_rule, order::little>(image.data())
-          .set(unwind_rule::cfa_register, static_cast<std::uint8_t>(r.cfa.reg))
-          .set(unwind_rule::cfa_offset, static_cast<std::int32_t>(r.cfa.offset));
-    }
+    if (!has_return_address && c.return_address_register != Arch::return_address) return;
+    if (outermost) words = {};
+    keep_packed(outermost ? rule_shape::outermost : rule_shape::common, words, c);
+  }
+  /// The same when nothing changed but where one register is saved; false when more did.
+  [[nodiscard]] bool pack_one(const row& r, const cie& c) {
+    if (registers_.shape != rule_shape::common || registers_.changes + 1 != r.rules.changes()) return false;
+    const register_rule* rule = r.rules.last_set();
+    if (rule == nullptr || rule->kind != rule_kind::at_cfa_offset) return false;
+    const std::uint8_t to = column(rule->reg, c);
+    packed_words words = registers_.words;
+    if (to >= Arch::saved.size() || !put(words, 8 + std::size_t{to}, rule->value)) return false;
+    registers_.changes = r.rules.changes();
+    keep_packed(rule_shape::common, words, c);
     return true;
   }
-  void general_image(const row& r, const cie& c, byte_view section, rule_image& image) {
-    image = {};
+  /// Puts an offset from the CFA into a lane, in words of the machine. In words of 64 bits, not bytes in memory: to load
+  /// what was stored in pieces takes longer than all the rest.
+  [[nodiscard]] static bool put(packed_words& words, std::size_t lane, std::int64_t offset) noexcept {
+    constexpr std::int64_t word = Arch::address_size;
+    if (offset % word != 0 || offset == 0 || offset / word > 127 || offset / word < -128) return false;
+    std::uint64_t& to = words[lane / 8];
+    to = (to & ~(std::uint64_t{0xff} << lane % 8 * 8)) | std::uint64_t{static_cast<std::uint8_t>(offset / word)}
+                                                             << lane % 8 * 8;
+    return true;
+  }
+  void keep_packed(rule_shape shape, const packed_words& words, const cie& c) {
+    registers_.words = words;
+    registers_.shape = shape;
+    registers_.key = key_of(shape, c) | std::uint64_t{known_registers_.number(words)} << key_registers;
+  }
+  [[nodiscard]] std::uint32_t general_number(const row& r, const cie& c, byte_view section) {
     std::vector<std::byte> text;
     write_general_rule(
         r, c.return_address_register, section,
@@ -136,9 +230,9 @@ class table_encoder {
           return profile_ == table_profile::all || c.signal_frame || column(reg, c) != column_other;
         },
         [&](std::byte b) { text.push_back(b); });
-    set_head(image, rule_shape::general, r, c);
-    mutable_record<unwind_rule, order::little>(image.data())
-        .set(unwind_rule::cfa_offset, static_cast<std::int32_t>(general_offset(text)));
+    const std::size_t offset = general_offset(text);
+    if (offset > most_general) return 0;  // encode refuses them.
+    return number(key_of(rule_shape::general, c) | std::uint64_t{r.return_address_signed} << key_signed | offset, {});
   }
   /// Where a text lies among the general rules; it is appended when it is new.
   [[nodiscard]] std::size_t general_offset(const std::vector<std::byte>& text) {
@@ -156,43 +250,31 @@ class table_encoder {
     general_texts_.insert(known, {hash, offset, text.size()});
     return offset;
   }
-  [[nodiscard]] std::uint32_t intern(const rule_image& image) {
-    std::uint64_t hash = 0x9e3779b97f4a7c15U;
-    for (std::size_t i = 0; i < rule_bytes; i += 8) {
-      hash = (hash ^ load<std::uint64_t, order::little>(image.data() + i)) * 0xff51afd7ed558ccdU;
-      hash ^= hash >> 32;
-    }
-    const std::size_t mask = slots_.size() - 1;
-    for (std::size_t at = hash & mask;; at = (at + 1) & mask) {
-      if (slots_[at] == 0) {
-        images_.push_back(image);
-        slots_[at] = static_cast<std::uint32_t>(images_.size());
-        if (images_.size() * 2 > slots_.size()) grow();
-        return static_cast<std::uint32_t>(images_.size() - 1);
-      }
-      if (std::memcmp(images_[slots_[at] - 1].data(), image.data(), rule_bytes) == 0) return slots_[at] - 1;
-    }
-  }
-  void grow() {
-    const std::vector<rule_image> images = std::move(images_);
-    images_.clear();
-    slots_.assign(slots_.size() * 2, 0);
-    for (const rule_image& image : images) (void)intern(image);
-  }
+  /// The registers of the last row.
+  struct packed_registers {
+    std::uint64_t changes = ~std::uint64_t{0};  // rule_list::changes of the row.
+    std::uint64_t key = 0;
+    rule_shape shape = rule_shape::general;
+    packed_words words{};
+  };
 
   table_profile profile_;
   std::array<std::uint8_t, 128> columns_{};
-  std::vector<rule_image> images_;
-  std::vector<std::uint32_t> slots_;
+  packed_registers registers_;
+  numbering<rule_bytes / 8> known_registers_;
+  numbering<1> keys_;
+  std::vector<rule_image> images_;  // Of the rules, by number.
   std::vector<std::byte> general_;
   std::vector<general_text> general_texts_;
   std::vector<std::uint64_t> starts_;
-  std::vector<std::uint32_t> rules_of_;
+  std::vector<std::uint16_t> rules_of_;
+  std::uint64_t last_start_ = 0;
+  std::uint32_t last_rule_ = no_rule;
 };
 
 template <class Arch>
 result<std::vector<std::byte>> table_encoder<Arch>::encode(byte_view build_id) {
-  if (images_.size() > 0xffff || general_.size() > 0x7fffffff) return {errc::capacity, 0};
+  if (images_.size() > most_rules || general_.size() > most_general) return {errc::capacity, 0};
   const std::size_t rows = starts_.size();
   // Granules: what all addresses are multiples of, at most 16 bytes.
   std::uint64_t bits = 16;
@@ -204,18 +286,15 @@ result<std::vector<std::byte>> table_encoder<Arch>::encode(byte_view build_id) {
   // A gap up to the next multiple of 16 and the rule that most functions begin with are one row.
   const auto aligned_gap = [&](std::size_t i) {
     return rules_of_[i] == no_rule && i + 1 < rows && starts_[i] % 16 != 0 && starts_[i + 1] == (starts_[i] | 15) + 1 &&
-           starts_[i + 1] % page_bytes != 0;
+           (starts_[i + 1] & (page_bytes - 1)) != 0;
   };
-  std::vector<std::uint32_t> uses(images_.size()), order_of(images_.size());
+  std::vector<std::uint32_t> uses(images_.size()), uses_behind_gaps(images_.size()), order_of(images_.size());
   for (std::size_t i = 0; i < rows; ++i) {
-    if (aligned_gap(i)) ++uses[rules_of_[i + 1]];
+    if (rules_of_[i] != no_rule) ++uses[rules_of_[i]];
+    else if (aligned_gap(i)) ++uses_behind_gaps[rules_of_[i + 1]];
   }
-  const auto most_used = static_cast<std::uint32_t>(std::max_element(uses.begin(), uses.end()) - uses.begin());
-  std::fill(uses.begin(), uses.end(), 0);
-  for (std::size_t i = 0; i < rows; ++i) {
-    if (rules_of_[i] == no_rule) continue;
-    ++uses[rules_of_[i]];
-  }
+  const auto most_used = static_cast<std::uint32_t>(std::max_element(uses_behind_gaps.begin(), uses_behind_gaps.end()) -
+                                                    uses_behind_gaps.begin());
   // The most frequent rules have one-byte ids; the entry rule is among them.
   std::vector<std::uint32_t> ranked(images_.size());
   for (std::size_t i = 0; i < ranked.size(); ++i) ranked[i] = static_cast<std::uint32_t>(i);
@@ -225,7 +304,9 @@ result<std::vector<std::byte>> table_encoder<Arch>::encode(byte_view build_id) {
   });
   for (std::size_t i = 0; i < ranked.size(); ++i) order_of[ranked[i]] = static_cast<std::uint32_t>(i);
 
-  std::vector<std::byte> runs, pages, blocks{std::byte{id_gap}};
+  std::vector<std::byte> runs, pages, blocks(1 + 2 * rows + block_slack);
+  blocks[0] = std::byte{id_gap};
+  std::size_t blocks_end = 1;
   std::vector<std::uint32_t> exception_positions;
   std::vector<std::uint16_t> exception_rules;
   std::uint32_t run_count = 0, page_count = 0;
@@ -234,7 +315,6 @@ result<std::vector<std::byte>> table_encoder<Arch>::encode(byte_view build_id) {
   };
 
   // Outside of the loop over buckets: clearing them there takes as long as all the rest.
-  std::array<std::byte, 256> keys{};
   std::array<std::uint32_t, 256> ids{};
   constexpr std::uint64_t longest_hole = 64;  // Pages without a row that are worth storing to keep a run whole.
   for (std::size_t i = 0; i < rows;) {
@@ -243,13 +323,13 @@ result<std::vector<std::byte>> table_encoder<Arch>::encode(byte_view build_id) {
     std::uint64_t page_begin = run_begin;
     while (i < rows && starts_[i] - page_begin < page_bytes * (longest_hole + 1)) {
       std::array<std::byte, 16> counts{};
-      if (blocks.size() > 0xffffffffU - 16 * 512) return {errc::capacity, 0};
-      const auto block = static_cast<std::uint32_t>(blocks.size());
+      if (blocks_end > 0xffffffffU - 16 * 512) return {errc::capacity, 0};
+      const auto block = static_cast<std::uint32_t>(blocks_end);
       for (std::size_t bucket = 0; bucket < buckets_per_page; ++bucket) {
         const std::uint64_t begin = page_begin + bucket * bucket_bytes;
         std::size_t count = 0;
         while (i < rows && starts_[i] - begin < bucket_bytes) {
-          keys[count] = static_cast<std::byte>((starts_[i] - begin) >> granule_bits);
+          blocks[blocks_end + count] = static_cast<std::byte>((starts_[i] - begin) >> granule_bits);
           if (rules_of_[i] == no_rule) {
             const bool both = aligned_gap(i) && rules_of_[i + 1] == most_used;
             ids[count] = both ? 0x10000U + id_aligned_gap : 0x10000U + id_gap;
@@ -262,15 +342,13 @@ result<std::vector<std::byte>> table_encoder<Arch>::encode(byte_view build_id) {
         }
         if (count > 255) return {errc::capacity, 0};
         counts[bucket] = static_cast<std::byte>(count);
-        blocks.insert(blocks.end(), keys.begin(), keys.begin() + static_cast<std::ptrdiff_t>(count));
-        for (std::size_t k = 0; k < count; ++k) {
-          if (ids[k] < id_aligned_gap || ids[k] >= 0x10000U) {
-            blocks.push_back(static_cast<std::byte>(ids[k] & 0xffU));
-          } else {
-            exception_positions.push_back(static_cast<std::uint32_t>(blocks.size()));
-            exception_rules.push_back(static_cast<std::uint16_t>(ids[k]));
-            blocks.push_back(std::byte{id_exception});
-          }
+        blocks_end += count;
+        for (std::size_t k = 0; k < count; ++k, ++blocks_end) {
+          const bool own_byte = ids[k] < id_aligned_gap || ids[k] >= 0x10000U;
+          blocks[blocks_end] = own_byte ? static_cast<std::byte>(ids[k] & 0xffU) : std::byte{id_exception};
+          if (own_byte) continue;
+          exception_positions.push_back(static_cast<std::uint32_t>(blocks_end));
+          exception_rules.push_back(static_cast<std::uint16_t>(ids[k]));
         }
       }
       append(pages, owned_record<table_page, order::little>{}
@@ -287,7 +365,7 @@ result<std::vector<std::byte>> table_encoder<Arch>::encode(byte_view build_id) {
                      .bytes());
     ++run_count;
   }
-  blocks.insert(blocks.end(), block_slack, std::byte{0});
+  blocks.resize(blocks_end + block_slack);
 
   const std::size_t total = size_of<table_header> + runs.size() + pages.size() + images_.size() * rule_bytes +
                             exception_positions.size() * 6 + general_.size() + blocks.size();

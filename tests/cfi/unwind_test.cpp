@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include <backsight/cfi/batch.hpp>
-#include <backsight/cfi/table_builder.hpp>
 
 #include <support/catch.hpp>
 #include <support/no_alloc.hpp>
@@ -16,44 +15,15 @@
 #include "../../examples/cli/sample_corpus.hpp"
 #include "fixtures.hpp"
 #include "frame_builder.hpp"
+#include "scene.hpp"
 
 using namespace backsight;
 using test::bytes;
 using arch = cfi::arch::x86_64;
 
-namespace {
-
-/// A stack of words from 0x8000 on.
-struct words {
-  std::vector<std::uint64_t> values;
-  std::optional<std::uint64_t> operator()(std::uint64_t address) const {
-    const std::uint64_t index = (address - 0x8000) / 8;
-    if (address % 8 != 0 || index >= values.size()) return std::nullopt;
-    return values[static_cast<std::size_t>(index)];
-  }
-};
-
-struct scene {
-  cfi::table table;
-  cfi::address_space<arch> space;
-
-  explicit scene(const test::frame_builder& built) {
-    auto made = cfi::build_table<arch>(built.section());
-    REQUIRE(made);
-    table = std::move(made.value());
-    REQUIRE_FALSE(space.add({0x401000, 0x402000, 0x400000, table.view(), 1}));
-  }
-};
-
-cfi::frame<arch> start(std::uint64_t pc, std::uint64_t rbp = 0) {
-  std::array<std::uint64_t, 17> registers{};
-  registers[7] = 0x8000;
-  registers[6] = rbp;
-  registers[16] = pc;
-  return cfi::first_frame<arch>(pc, registers);
-}
-
-}  // namespace
+using test::scene;
+using test::start;
+using test::words;
 
 TEST_CASE("a walk goes up to the outermost frame") {
   // cfa = rsp + 16; rip = *(cfa - 8)  |  cfa = rbp + 16; rbp = *(cfa - 16)  |  rip undefined
@@ -247,43 +217,6 @@ TEST_CASE("unwinding allocates nothing") {
         }) == 0);
 }
 
-TEST_CASE("a batch gives each sample what a walk of its own gives") {
-  const scene s(test::frame_builder{}.fde(bytes<0x0e, 16>).fde(bytes<0x0e, 32>).fde(bytes<0x0f, 2, 0x77, 16>));
-  std::vector<words> stacks;
-  for (std::uint64_t n = 0; n < 100; ++n) {
-    words w;
-    for (std::uint64_t i = 0; i < n; ++i) w.values.push_back(i % 2 == 0 ? 0 : 0x401000 + (n * 37 + i * 101) % 0x2f0);
-    w.values.push_back(0);
-    stacks.push_back(w);
-  }
-  std::vector<std::vector<std::uint64_t>> alone, together(stacks.size());
-  for (const words& w : stacks) {
-    auto f = start(0x401010);
-    std::vector<std::uint64_t> pcs(50);
-    pcs.resize(cfi::walk(f, s.space, w, pcs).count);
-    alone.push_back(pcs);
-  }
-  const auto cache = std::make_unique<cfi::rule_cache<arch, 2>>();
-  std::size_t next = 0;
-  using item = cfi::batch_item<arch, words>;
-  std::vector<std::uint64_t> room(stacks.size() * 50);
-  cfi::walk_batch<4, arch, words>(
-      *cache,
-      [&](item& i) {
-        if (next == stacks.size()) return false;
-        i.start = start(0x401010);
-        i.space = &s.space;
-        i.memory = stacks[next];
-        i.pcs = std::span(room).subspan(next * 50, 50);
-        i.user = next++;
-        return true;
-      },
-      [&](item& i) {
-        together[i.user].assign(i.pcs.begin(), i.pcs.begin() + static_cast<std::ptrdiff_t>(i.result.count));
-      });
-  CHECK(alone == together);
-}
-
 TEST_CASE("corpus: all stack samples give the expected pcs") {
   const std::string corpus = test::corpus_path();
   if (corpus.empty()) return;
@@ -306,17 +239,49 @@ TEST_CASE("corpus: all stack samples give the expected pcs") {
     all.load(folder.string(), [](const std::string&) {});
     const auto cache = std::make_unique<cfi::rule_cache<arch>>();
     std::vector<std::uint64_t> pcs(1024);
-    std::size_t differences = 0;
+    std::size_t differences = 0, register_differences = 0, next = 0, batch_differences = 0;
+    std::vector<cfi::stop> reasons;
     for (const auto& sample : all.samples.samples) {
       auto f = cli::sample_corpus::first_frame(sample);
       const auto memory = cli::sample_corpus::memory_of(sample);
-      const auto walked = cfi::walk(f, all.spaces[sample.map_set], memory, pcs, *cache);
+      const auto& space = all.spaces[sample.map_set];
+      auto stepped = f;
+      const auto walked = cfi::walk(f, space, memory, pcs, *cache);
       const auto& expected = sample.expected.front();
       const bool same = walked.count == expected.size() && std::equal(expected.begin(), expected.end(), pcs.begin());
       differences += same ? 0U : 1U;
+      reasons.push_back(walked.why);
+      // Step by step, without a cache, to the same frame: all registers are the same.
+      for (std::size_t i = 1; i < walked.count; ++i) (void)cfi::step(stepped, space, memory);
+      for (std::uint64_t reg = 0; reg < arch::register_count; ++reg) {
+        register_differences += f.get(reg, memory) == stepped.get(reg, memory) ? 0U : 1U;
+      }
     }
+    using item = cfi::batch_item<arch, cli::snapshot_reader>;
+    std::vector<std::vector<std::uint64_t>> room(16, std::vector<std::uint64_t>(1024));
+    cfi::walk_batch<8, arch, cli::snapshot_reader>(
+        *cache,
+        [&](item& i) {
+          if (next == all.samples.samples.size()) return false;
+          const auto& sample = all.samples.samples[next];
+          if (i.pcs.empty()) i.pcs = room[next];
+          i.start = cli::sample_corpus::first_frame(sample);
+          i.space = &all.spaces[sample.map_set];
+          i.memory = cli::sample_corpus::memory_of(sample);
+          i.user = next++;
+          return true;
+        },
+        [&](item& i) {
+          const auto& expected = all.samples.samples[i.user].expected.front();
+          const bool same = i.result.why == reasons[i.user] && i.result.count == expected.size() &&
+                            std::equal(expected.begin(), expected.end(), i.pcs.begin());
+          batch_differences += same ? 0U : 1U;
+        });
     CHECK(all.samples.samples.size() == 6681);
+    CHECK(next == 6681);
     CHECK(differences == 0);
+    CHECK(register_differences == 0);
+    CHECK(batch_differences == 0);
   }
   std::filesystem::remove_all(folder);
 }

@@ -4,12 +4,13 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
+#include <optional>
 #include <span>
-#include <type_traits>
 
 #include <backsight/cfi/address_space.hpp>
 #include <backsight/cfi/frame.hpp>
+#include <backsight/cfi/rule_cache.hpp>
+#include <backsight/cfi/saved_places.hpp>
 #include <backsight/cfi/unwind.hpp>
 #include <backsight/cfi/unwind_rule.hpp>
 
@@ -26,62 +27,111 @@ struct batch_item {
   std::size_t user = 0;  ///< The caller's own, to know the item again.
 };
 
-/// Walks many samples at once, `Lanes` of them (16 is a good number) in turn: a lane computes where its next return address lies, asks for
-/// that line of memory, and lets the others go on until it is there. Worth it where the samples do not fit the cache.
-/// `next(item)` fills the next item and returns false when there are no more; `done(item)` takes a finished one.
-/// Allocates nothing.
+namespace detail {
+
+/// A sample on its way through a batch. Between its turns it knows its next CFA, and waits for its return address.
+template <class Arch, memory_reader Memory>
+class batch_lane {
+ public:
+  batch_item<Arch, Memory> item;
+
+  /// Begins the item's walk; false when it has ended already.
+  template <class Cache>
+  [[nodiscard]] bool begin(Cache& cache) noexcept {
+    item.result = {};
+    pc_ = item.start.pc;
+    address_ = item.start.lookup_address();
+    stack_pointer_ = item.start.stack_pointer();
+    frame_pointer_at_ = item.start.where[fp_column];
+    return look_ahead(cache);
+  }
+  /// Reads the return address and goes to the caller; false when the walk has ended.
+  template <class Cache>
+  [[nodiscard]] bool go_on(Cache& cache) noexcept {
+    const std::optional<std::uint64_t> word = item.memory(return_address_at_);
+    if (!word) [[unlikely]]
+      return end(stop::unreadable);
+    const std::uint64_t caller = Arch::code_address(*word);
+    if (caller == 0) [[unlikely]]
+      return end(stop::outermost);
+    if (caller == pc_ && cfa_ == stack_pointer_) [[unlikely]]
+      return end(stop::no_progress);
+    pc_ = caller;
+    address_ = caller - 1;
+    stack_pointer_ = cfa_;
+    return look_ahead(cache);
+  }
+
+ private:
+  static constexpr std::uint8_t fp_column = frame<Arch>::columns[Arch::frame_pointer];
+
+  /// Writes the frame's pc, works out where its return address is and asks for it.
+  template <class Cache>
+  [[nodiscard]] bool look_ahead(Cache& cache) noexcept {
+    if (item.result.count == item.pcs.size()) [[unlikely]]
+      return end(stop::limit);
+    item.pcs[item.result.count] = pc_;
+    const found_rule found = look_up(*item.space, pc_, address_, cache);
+    if (found.rule != nullptr) [[likely]] {
+      cfa_ = usual_cfa(item.start, found.rule, stack_pointer_, frame_pointer_at_, item.memory);
+      return_address_at_ = usual_return_address_at<Arch>(found.rule, cfa_);
+      if (cfa_ != 0 && return_address_at_ != cfa_) [[likely]] {
+        prefetch(item.memory, return_address_at_);
+        update_place<Arch>(frame_pointer_at_, found.rule + unwind_rule::size, fp_column, cfa_);
+        ++item.result.count;
+        return true;
+      }
+    }
+    if (found.rule == nullptr || shape_of(found.rule) == rule_shape::outermost) {
+      ++item.result.count;
+      return end(found.rule != nullptr     ? stop::outermost
+                 : found.module != nullptr ? stop::no_information
+                                           : stop::no_module);
+    }
+    // Few samples have another frame than usual ones and their last: those are walked again from their start, with all
+    // registers, which is cheaper than to carry registers along for all samples.
+    frame<Arch> all = item.start;
+    item.result = walk(all, *item.space, item.memory, item.pcs, cache);
+    return false;
+  }
+  [[nodiscard]] bool end(stop why) noexcept {
+    item.result.why = why;
+    return false;
+  }
+
+  std::uint64_t pc_ = 0;
+  std::uint64_t address_ = 0;
+  std::uint64_t stack_pointer_ = 0;
+  std::uint64_t frame_pointer_at_ = 0;
+  std::uint64_t cfa_ = 0;
+  std::uint64_t return_address_at_ = 0;
+};
+
+}  // namespace detail
+
+/// Walks many samples at once, `Lanes` of them (16 is a good number) in turn: a lane works out where its next return
+/// address lies, asks for that line of memory, and lets the others go on until it is there. Worth it where the samples do
+/// not fit the cache. `next(item)` fills the next item and returns false when there are no more; `done(item)` takes a
+/// finished one, whose start is as it was. Gives what `walk` gives. Allocates nothing.
 template <std::size_t Lanes, class Arch, memory_reader Memory, class Cache, class Next, class Done>
 void walk_batch(Cache&& cache, Next&& next, Done&& done) {
-  struct lane {
-    batch_item<Arch, Memory> item;
-    detail::located<Arch> at;
-    // A copy: another lane may take the rule's place in the cache.
-    std::array<std::byte, rule_size<Arch>> rule{};
-  };
-  std::array<lane, Lanes> lanes{};
-  std::size_t used = 0;
-
-  // Writes the pc of the lane's frame and works out where the next one is; a reason to stop when there is none.
-  const auto advance = [&](lane& l) -> stop {
-    auto& item = l.item;
-    for (;;) {
-      if (item.result.count == item.pcs.size()) return stop::limit;
-      item.pcs[item.result.count++] = item.start.pc;
-      const found_rule found = detail::look_up(*item.space, item.start.pc, item.start.lookup_address(), cache);
-      if (found.rule == nullptr) return found.module == nullptr ? stop::no_module : stop::no_information;
-      if (detail::is_common(found.rule)) [[likely]] {
-        const stop why = detail::locate(item.start, found.rule, item.memory, l.at);
-        if (why == stop::none) detail::prefetch(item.memory, l.at.return_address_at);
-        std::memcpy(l.rule.data(), found.rule, l.rule.size());
-        return why;
-      }
-      const stop why = detail::step_uncommon(item.start, *item.space, found.rule, item.memory);
-      if (why != stop::none) return why;
-    }
-  };
-  const auto refill = [&](lane& l) -> bool {
-    while (next(l.item)) {
-      l.item.result = {};
-      l.item.result.why = advance(l);
-      if (l.item.result.why == stop::none) return true;
-      done(l.item);
+  std::array<detail::batch_lane<Arch, Memory>, Lanes> lanes{};
+  const auto refill = [&](detail::batch_lane<Arch, Memory>& lane) -> bool {
+    while (next(lane.item)) {
+      if (lane.begin(cache)) return true;
+      done(lane.item);
     }
     return false;
   };
 
+  std::size_t used = 0;
   while (used < Lanes && refill(lanes[used])) ++used;
   while (used > 0) {
     for (std::size_t i = 0; i < used;) {
-      lane& l = lanes[i];
-      l.at.rule = l.rule.data();
-      stop why = detail::finish(l.item.start, l.at, l.item.memory);
-      if (why == stop::none) [[likely]]
-        why = advance(l);
-      if (why != stop::none) [[unlikely]] {
-        l.item.result.why = why;
-        done(l.item);
-        if (!refill(l)) {
-          if (i != used - 1) l = lanes[used - 1];
+      if (!lanes[i].go_on(cache)) [[unlikely]] {
+        done(lanes[i].item);
+        if (!refill(lanes[i])) {
+          if (i != used - 1) lanes[i] = lanes[used - 1];
           --used;
           continue;
         }

@@ -46,23 +46,30 @@ namespace detail {
 template <class Cache>
 inline constexpr bool is_no_cache = std::is_same_v<std::remove_cvref_t<Cache>, no_cache>;
 
+/// Looks a rule up in the tables and keeps it in the cache.
+template <class Arch, class Entry>
+[[nodiscard, gnu::noinline]] found_rule fill(const address_space<Arch>& space, std::uint64_t address,
+                                             Entry& entry) noexcept {
+  const found_rule found = space.find_rule(address);
+  if (found.rule == nullptr) return found;
+  entry.address = address;
+  entry.stamp = space.stamp() & 0xffffffffffffU;
+  std::memcpy(entry.rule.data(), found.rule, entry.rule.size());
+  return {entry.rule.data(), found.module};
+}
+
 /// The bytes of the rule for a frame, through the cache where there is one. The cache's place follows from the pc, so that
 /// it is known one instruction before the address to look up is.
 template <class Arch, class Cache>
-[[nodiscard, gnu::noinline]] inline found_rule look_up(const address_space<Arch>& space, std::uint64_t pc,
-                                                       std::uint64_t address, Cache& cache) noexcept {
+[[nodiscard]] inline found_rule look_up(const address_space<Arch>& space, std::uint64_t pc, std::uint64_t address,
+                                        Cache& cache) noexcept {
   if constexpr (is_no_cache<Cache>) {
     return space.find_rule(address);
   } else {
-    auto& slot = cache[cache.place(pc)];
-    if (slot.is(address, space.stamp())) [[likely]]
-      return {slot.rule.data(), nullptr};
-    const found_rule found = space.find_rule(address);
-    if (found.rule == nullptr) return found;
-    slot.address = address;
-    slot.stamp = space.stamp() & 0xffffffffffffU;
-    std::memcpy(slot.rule.data(), found.rule, slot.rule.size());
-    return {slot.rule.data(), found.module};
+    auto& entry = cache[cache.place(pc)];
+    if (entry.is(address, space.stamp())) [[likely]]
+      return {entry.rule.data(), nullptr};
+    return fill(space, address, entry);
   }
 }
 
@@ -97,10 +104,11 @@ class rule_finder {
   std::uint64_t stamp_;
   const entry* guess_;
 };
-template <class Arch>
-class rule_finder<Arch, const no_cache> {
+template <class Arch, class Cache>
+  requires is_no_cache<Cache>
+class rule_finder<Arch, Cache> {
  public:
-  rule_finder(const address_space<Arch>& space, const no_cache&, std::uint64_t) noexcept : space_(&space) {}
+  rule_finder(const address_space<Arch>& space, Cache&, std::uint64_t) noexcept : space_(&space) {}
   [[nodiscard]] const std::byte* guess(std::uint64_t address) const noexcept { return space_->find_rule(address).rule; }
   void next() const noexcept {}
   [[nodiscard]] const std::byte* recall(std::uint64_t, std::uint64_t, std::uint64_t) const noexcept { return nullptr; }

@@ -114,9 +114,7 @@ template <class Arch, class Memory>
   return apply_general(f, text, r[unwind_rule::signal_frame], memory);
 }
 
-[[nodiscard]] inline bool is_common(const std::byte* rule) noexcept {
-  return (std::to_integer<unsigned>(*rule) & 7U) == static_cast<unsigned>(rule_shape::common);
-}
+[[nodiscard]] inline rule_shape shape_of(const std::byte* rule) noexcept { return rule_view(rule)[unwind_rule::shape]; }
 
 /// The first four bytes of the rules that most frames have: common, not of a signal frame, the CFA counted from that
 /// register. One comparison of what would be four fields.
@@ -184,7 +182,7 @@ template <class Arch, memory_reader Memory, class Cache = const no_cache>
   stop why = stop::none;
   if (found.rule == nullptr) [[unlikely]] {
     why = found.module == nullptr ? stop::no_module : stop::no_information;
-  } else if (detail::is_common(found.rule)) [[likely]] {
+  } else if (detail::shape_of(found.rule) == rule_shape::common) [[likely]] {
     detail::located<Arch> at;
     why = detail::locate(f, found.rule, memory, at);
     if (why == stop::none) [[likely]]
@@ -198,6 +196,31 @@ template <class Arch, memory_reader Memory, class Cache = const no_cache>
 }
 
 namespace detail {
+
+/// The CFA of a usual frame: by a common rule that counts it from the stack pointer or the frame pointer. 0 for other
+/// frames, and where the frame pointer cannot be read; no frame is there.
+template <class Arch, class Memory>
+[[nodiscard]] inline std::uint64_t usual_cfa(const frame<Arch>& first, const std::byte* rule,
+                                             std::uint64_t stack_pointer, std::uint64_t frame_pointer_at,
+                                             const Memory& memory) noexcept {
+  const auto head = load<std::uint32_t, order::little>(rule);
+  std::uint64_t base = stack_pointer;
+  if (!is_usual<Arch, Arch::stack_pointer>(head)) {
+    if (!is_usual<Arch, Arch::frame_pointer>(head)) [[unlikely]]
+      return 0;
+    base = (frame_pointer_at != 0 ? memory(frame_pointer_at) : first.get(Arch::frame_pointer, memory)).value_or(0);
+    if (base == 0) [[unlikely]]
+      return 0;
+  }
+  const std::int64_t offset = rule_view(rule)[unwind_rule::cfa_offset];
+  return dwarf::wrap(base + static_cast<std::uint64_t>(offset), Arch::address_size);
+}
+/// Where the return address of a usual frame is saved; at the CFA itself when it is in its register.
+template <class Arch>
+[[nodiscard]] inline std::uint64_t usual_return_address_at(const std::byte* rule, std::uint64_t cfa) noexcept {
+  const std::int64_t word = Arch::pushes_return_addresses ? -1 : rule_view(rule)[unwind_rule::return_address_word];
+  return cfa + static_cast<std::uint64_t>(word * word_bytes<Arch>);
+}
 
 /// The hot part of a walk: steps by a common rule that counts the CFA from the stack pointer or the frame pointer, from
 /// one return address to the next on the stack, as most are. Ends at the first other frame, where the cache has no rule,
@@ -224,23 +247,11 @@ template <class Arch, class Memory, class Cache>
       rule = rules.recall(pc, pc - 1, count == 0 ? callee : pcs[count - 1]);
       if (rule == nullptr) break;
     }
-    const auto head = load<std::uint32_t, order::little>(rule);
-    std::uint64_t base = stack_pointer;
-    if (!is_usual<Arch, Arch::stack_pointer>(head)) {
-      if (!is_usual<Arch, Arch::frame_pointer>(head) || frame_pointer_at == 0) [[unlikely]]
-        break;
-      // No frame has its frame pointer at 0.
-      base = memory(frame_pointer_at).value_or(0);
-      if (base == 0) [[unlikely]]
-        break;
-    }
-    const rule_view r(rule);
-    const std::uint64_t cfa =
-        dwarf::wrap(base + static_cast<std::uint64_t>(std::int64_t{r[unwind_rule::cfa_offset]}), Arch::address_size);
-    const std::int64_t word_number = Arch::pushes_return_addresses ? -1 : r[unwind_rule::return_address_word];
-    if (word_number == 0) [[unlikely]]
+    const std::uint64_t cfa = usual_cfa(f, rule, stack_pointer, frame_pointer_at, memory);
+    const std::uint64_t return_address_at = usual_return_address_at<Arch>(rule, cfa);
+    if (cfa == 0 || return_address_at == cfa) [[unlikely]]
       break;
-    const std::uint64_t word = memory(cfa + static_cast<std::uint64_t>(word_number * word_bytes<Arch>)).value_or(0);
+    const std::uint64_t word = memory(return_address_at).value_or(0);
     const std::uint64_t caller = Arch::code_address(word);
     if (caller == 0 || (caller == pc && cfa == stack_pointer)) [[unlikely]]
       break;

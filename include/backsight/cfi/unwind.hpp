@@ -50,7 +50,7 @@ template <class Arch>
 struct located {
   const std::byte* rule = nullptr;
   std::uint64_t cfa = 0;
-  std::uint64_t return_address_at = 0;  // 0: it is in its register.
+  std::uint64_t return_address_at = 0;  // The CFA itself: it is in its register.
 };
 
 template <class Arch, class Memory>
@@ -71,7 +71,7 @@ template <class Arch, class Memory>
   out.cfa =
       dwarf::wrap(base + static_cast<std::uint64_t>(std::int64_t{r[unwind_rule::cfa_offset]}), Arch::address_size);
   const std::int64_t word = r[unwind_rule::return_address_word];
-  out.return_address_at = word == 0 ? 0 : out.cfa + static_cast<std::uint64_t>(word * word_bytes<Arch>);
+  out.return_address_at = out.cfa + static_cast<std::uint64_t>(word * word_bytes<Arch>);
   return stop::none;
 }
 
@@ -79,7 +79,7 @@ template <class Arch, class Memory>
 template <class Arch, class Memory>
 [[nodiscard]] inline stop finish(frame<Arch>& f, const located<Arch>& at, Memory& memory) noexcept {
   std::uint64_t return_address = 0;
-  if (at.return_address_at != 0) [[likely]] {
+  if (at.return_address_at != at.cfa) [[likely]] {
     const std::optional<std::uint64_t> read = memory(at.return_address_at);
     if (!read) [[unlikely]]
       return stop::unreadable;

@@ -82,28 +82,24 @@ class table_encoder {
   }
 
   /// The number of the rule that a row stands for. Identical rules have the same number. All rows are of one context.
-  [[nodiscard]] std::uint32_t rule_number(const row& r, const cie& c, byte_view section) {
-    if (images_.size() > most_rules) return 0;  // encode refuses them.
+  [[nodiscard, gnu::always_inline]] std::uint32_t rule_number(const row& r, const cie& c, byte_view section) {
     // Most rows change the CFA alone.
     if (registers_.changes != r.rules.changes() && !pack_one(r, c)) pack_registers(r, c);
-    const std::uint64_t key = registers_.key | std::uint64_t{r.return_address_signed} << key_signed;
-    if (registers_.shape == rule_shape::outermost) return number(key, registers_.words);
-    if (registers_.shape == rule_shape::general || r.cfa.kind != cfa_kind::register_offset ||
-        r.cfa.reg >= Arch::register_count || r.cfa.offset != static_cast<std::int32_t>(r.cfa.offset)) {
+    std::uint64_t key = registers_.key | std::uint64_t{r.return_address_signed} << key_signed;
+    if (registers_.shape == rule_shape::common && r.cfa.kind == cfa_kind::register_offset &&
+        r.cfa.reg < Arch::register_count && r.cfa.offset == static_cast<std::int32_t>(r.cfa.offset)) [[likely]] {
+      key |= std::uint64_t{r.cfa.reg} << key_register | static_cast<std::uint32_t>(r.cfa.offset);
+    } else if (registers_.shape != rule_shape::outermost) {
       return general_number(r, c, section);
     }
-    return number(key | std::uint64_t{r.cfa.reg} << key_register | static_cast<std::uint32_t>(r.cfa.offset),
-                  registers_.words);
+    return number(key, registers_.words);
   }
 
   /// From `address` on this rule is in force; no_rule for none. Addresses do not descend.
-  void add(std::uint64_t address, std::uint32_t rule) {
-    if (rule == last_rule_ && address != last_start_) return;
-    if (address == last_start_ && !starts_.empty()) {
+  [[gnu::always_inline]] void add(std::uint64_t address, std::uint32_t rule) {
+    if (address == last_start_ && !starts_.empty()) [[unlikely]]
       truncate(starts_.size() - 1);
-      return add(address, rule);
-    }
-    if (starts_.empty() && rule == no_rule) return;
+    if (rule == last_rule_) return;
     starts_.push_back(address);
     rules_of_.push_back(static_cast<std::uint16_t>(rule));
     last_start_ = address;
@@ -146,12 +142,13 @@ class table_encoder {
   /// The number of a rule by its key, which tells it from others: from bit 0 on the offset of the CFA or of the general
   /// rule's text, then the register of the CFA, whether return addresses are signed, the shape, whether it is a signal
   /// frame's, the number of its packed registers.
-  [[nodiscard]] std::uint32_t number(std::uint64_t key, const packed_words& words) {
+  [[nodiscard, gnu::always_inline]] std::uint32_t number(std::uint64_t key, const packed_words& words) {
     const std::uint32_t found = keys_.number({key});
-    if (found == images_.size()) append_image(key, words);
+    if (found >= images_.size()) append_image(key, words);
     return found;
   }
-  void append_image(std::uint64_t key, const packed_words& words) {
+  [[gnu::noinline]] void append_image(std::uint64_t key, const packed_words& words) {
+    if (images_.size() > most_rules) return;  // encode refuses them.
     rule_image& image = images_.emplace_back();
     mutable_record<unwind_rule, order::little>(image.data())
         .set(unwind_rule::shape, static_cast<rule_shape>(key >> key_shape & 7U))
@@ -166,7 +163,7 @@ class table_encoder {
     return static_cast<std::uint64_t>(shape) << key_shape | std::uint64_t{c.signal_frame ? 1U : 0U} << key_signal;
   }
   /// Packs what a row says of registers, for a common or an outermost rule; general when they are neither.
-  void pack_registers(const row& r, const cie& c) {
+  [[gnu::noinline]] void pack_registers(const row& r, const cie& c) {
     registers_.changes = r.rules.changes();
     registers_.shape = rule_shape::general;
     registers_.key = 0;
@@ -222,7 +219,7 @@ class table_encoder {
     registers_.shape = shape;
     registers_.key = key_of(shape, c) | std::uint64_t{known_registers_.number(words)} << key_registers;
   }
-  [[nodiscard]] std::uint32_t general_number(const row& r, const cie& c, byte_view section) {
+  [[nodiscard, gnu::noinline]] std::uint32_t general_number(const row& r, const cie& c, byte_view section) {
     std::vector<std::byte> text;
     write_general_rule(
         r, c.return_address_register, section,

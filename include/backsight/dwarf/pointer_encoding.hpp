@@ -17,6 +17,7 @@ struct pointer_encoding {
 
   static constexpr std::uint8_t omitted_byte = 0xff;
   static constexpr std::uint8_t aligned_byte = 0x50;
+  static constexpr std::uint8_t usual_byte = 0x1b;  // pcrel | sdata4: what compilers write nearly everywhere.
 
   [[nodiscard]] constexpr bool omitted() const noexcept { return byte == omitted_byte; }
   [[nodiscard]] constexpr bool indirect() const noexcept { return !omitted() && (byte & 0x80U) != 0; }
@@ -48,11 +49,11 @@ struct encoded_pointer {
   return address_size >= 8 ? value : value & ((std::uint64_t{1} << (address_size * 8)) - 1);
 }
 
-/// Reads a pointer. The indirect flag is not followed. Errors of the cursor: errc::truncated, errc::number_too_large,
-/// and errc::bad_value for an encoding that is not defined. `address_size` is 2, 4 or 8.
+namespace detail {
+
 template <order O>
-[[nodiscard]] constexpr encoded_pointer read_pointer(cursor<O>& from, pointer_encoding encoding, unsigned address_size,
-                                                     const pointer_bases& bases) noexcept {
+[[nodiscard]] constexpr encoded_pointer read_any_pointer(cursor<O>& from, pointer_encoding encoding,
+                                                         unsigned address_size, const pointer_bases& bases) noexcept {
   if (encoding.omitted()) return {};
   if (encoding.byte == pointer_encoding::aligned_byte) {
     const std::uint64_t here = bases.section + from.position();
@@ -91,10 +92,27 @@ template <order O>
   return {wrap(value, address_size), stored_zero};
 }
 
+}  // namespace detail
+
+/// Reads a pointer. The indirect flag is not followed. Errors of the cursor: errc::truncated, errc::number_too_large,
+/// and errc::bad_value for an encoding that is not defined. `address_size` is 2, 4 or 8.
+template <order O>
+[[nodiscard]] constexpr encoded_pointer read_pointer(cursor<O>& from, pointer_encoding encoding, unsigned address_size,
+                                                     const pointer_bases& bases) noexcept {
+  if (encoding.byte == pointer_encoding::usual_byte) [[likely]] {
+    const std::uint64_t here = bases.section + from.position();
+    const std::int64_t value = from.template read<std::int32_t>();
+    return {wrap(here + static_cast<std::uint64_t>(value), address_size), value == 0};
+  }
+  return detail::read_any_pointer(from, encoding, address_size, bases);
+}
+
 /// Reads the length that belongs to a pointer of that encoding: the same format read as unsigned, nothing added.
 template <order O>
 [[nodiscard]] constexpr std::uint64_t read_range(cursor<O>& from, pointer_encoding encoding,
                                                  unsigned address_size) noexcept {
+  if (encoding.byte == pointer_encoding::usual_byte) [[likely]]
+    return from.template read<std::uint32_t>();
   const pointer_encoding plain = encoding.of_range();
   const std::uint64_t value = read_pointer(from, plain, address_size, {}).address;
   switch (plain.format()) {

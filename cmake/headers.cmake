@@ -37,6 +37,7 @@ set(BACKSIGHT_HEADERS
   include/backsight/cfi/interpreter.hpp
   include/backsight/cfi/libunwind.hpp
   include/backsight/cfi/lookup.hpp
+  include/backsight/cfi/numbering.hpp
   include/backsight/cfi/program.hpp
   include/backsight/cfi/rule.hpp
   include/backsight/cfi/rule_cache.hpp
@@ -45,6 +46,7 @@ set(BACKSIGHT_HEADERS
   include/backsight/cfi/table.hpp
   include/backsight/cfi/table_builder.hpp
   include/backsight/cfi/table_encoder.hpp
+  include/backsight/cfi/table_format.hpp
   include/backsight/cfi/unwind.hpp
   include/backsight/cfi/unwind_rule.hpp
 

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include <backsight/core/bytes.hpp>
+#include <backsight/core/schema.hpp>
+
+namespace backsight::cfi {
+
+/// Which registers the rules of a table recover.
+enum class table_profile : std::uint8_t {
+  callee_saved,  ///< Return address, stack pointer and what a callee preserves; all registers of signal frames.
+  all,           ///< Every register that the sections name.
+};
+
+/// The header of an unwind table. All numbers of the format are little-endian; offsets count from its first byte.
+struct table_header {
+  static constexpr const char* name = "table_header";
+  static constexpr std::size_t size = 128;
+  static constexpr field<"magic", std::uint64_t> magic{};
+  static constexpr field<"checksum", std::uint64_t> checksum{};
+  static constexpr field<"file_bytes", std::uint64_t> file_bytes{};
+  static constexpr field<"version", std::uint16_t> version{};
+  static constexpr field<"machine", std::uint16_t> machine{};
+  static constexpr field<"address_size", std::uint8_t> address_size{};
+  static constexpr field<"granule_bits", std::uint8_t> granule_bits{};
+  static constexpr field<"rule_bytes", std::uint8_t> rule_bytes{};
+  static constexpr field<"profile", table_profile> profile{};
+  static constexpr field<"run_count", std::uint32_t> run_count{};
+  static constexpr field<"page_count", std::uint32_t> page_count{};
+  static constexpr field<"rule_count", std::uint32_t> rule_count{};
+  static constexpr field<"exception_count", std::uint32_t> exception_count{};
+  static constexpr field<"general_bytes", std::uint32_t> general_bytes{};
+  static constexpr field<"block_bytes", std::uint32_t> block_bytes{};
+  static constexpr field<"entry_rule", std::uint8_t> entry_rule{};
+  static constexpr field<"build_id_bytes", std::uint8_t> build_id_bytes{};
+  static constexpr padding<48> reserved{};
+  static constexpr field<"build_id", std::array<std::byte, 32>> build_id{};
+  static constexpr field<"row_count", std::uint64_t> row_count{};
+  static constexpr padding<192> reserved_end{};
+  static constexpr layout fields{magic,           checksum,      file_bytes,  version,    machine,        address_size,
+                                 granule_bits,    rule_bytes,    profile,     run_count,  page_count,     rule_count,
+                                 exception_count, general_bytes, block_bytes, entry_rule, build_id_bytes, reserved,
+                                 build_id,        row_count,     reserved_end};
+};
+static_assert(schema<table_header>);
+
+/// A stretch of code without long holes: `page_count` pages from link address `begin` on.
+struct table_run {
+  static constexpr const char* name = "table_run";
+  static constexpr std::size_t size = 16;
+  static constexpr field<"begin", std::uint64_t> begin{};
+  static constexpr field<"first_page", std::uint32_t> first_page{};
+  static constexpr field<"page_count", std::uint32_t> page_count{};
+  static constexpr layout fields{begin, first_page, page_count};
+};
+static_assert(schema<table_run>);
+
+/// 16 buckets of 256 granules of code: where their rows begin among the blocks, and the number of rows in each.
+struct table_page {
+  static constexpr const char* name = "table_page";
+  static constexpr std::size_t size = 20;
+  static constexpr field<"block", std::uint32_t> block{};
+  static constexpr field<"counts", std::array<std::byte, 16>> counts{};
+  static constexpr layout fields{block, counts};
+};
+static_assert(schema<table_page>);
+
+}  // namespace backsight::cfi

@@ -151,7 +151,9 @@ template <analyzer A>
 void run_window(const final_trace& trace, const window& which, A& to, bool encodings = false) {
   reference_builder builder;
   const auto feed = [&](std::uint64_t from, std::uint64_t end, auto&& use) {
-    for (const entry_view item : window_part{trace.bytes().subspan(static_cast<std::size_t>(from), static_cast<std::size_t>(end - from)), from}.entries()) use(builder.next(item));
+    const auto bytes = trace.bytes().subspan(static_cast<std::size_t>(from), static_cast<std::size_t>(end - from));
+    const entry_span entries = window_part{bytes, from}.entries();
+    for (const entry_view item : entries) use(builder.next(item));
   };
   // The file's header names the thread.
   feed(0, std::min<std::uint64_t>(trace.header().size, which.begin), [](const auto&) {});

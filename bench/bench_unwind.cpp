@@ -166,9 +166,9 @@ void interpreter(benchmark::State& state) {
     std::size_t count = 0;
     while (count < room) {
       pcs[count++] = frame.pc;
-      const auto* module = samples->corpus.spaces[s.map_set].find(frame.lookup_address());
-      if (module == nullptr) break;
-      if (unwinders[module->id].step(frame, module->bias, memory) != cfi::stop::none) break;
+      const auto* object = samples->corpus.spaces[s.map_set].find(frame.lookup_address());
+      if (object == nullptr) break;
+      if (unwinders[object->id].step(frame, object->bias, memory) != cfi::stop::none) break;
     }
     return count;
   });

@@ -38,7 +38,7 @@ struct mapped_bytes {
   std::vector<std::vector<mapped_bytes>> all;
   for (const auto& space : corpus.spaces) {
     auto& list = all.emplace_back();
-    for (const auto& m : space.modules()) {
+    for (const auto& m : space.objects()) {
       for (const auto segment : corpus.images[m.id].segments()) {
         if (segment.type != backsight::elf::segment_load) continue;
         const auto bytes = corpus.images[m.id].slice(segment.offset, segment.file_size);
@@ -107,17 +107,17 @@ class libunwind {
  private:
   static int find_proc_info(unw_addr_space_t space, unw_word_t ip, unw_proc_info_t* info, int need, void* context) {
     const auto& t = *static_cast<const target*>(context);
-    const auto* module = t.corpus->spaces[t.sample->map_set].find(ip);
-    if (module == nullptr) return -UNW_ENOINFO;
-    const auto header = backsight::cfi::find_frame_header(t.corpus->images[module->id]);
+    const auto* object = t.corpus->spaces[t.sample->map_set].find(ip);
+    if (object == nullptr) return -UNW_ENOINFO;
+    const auto header = backsight::cfi::find_frame_header(t.corpus->images[object->id]);
     if (!header || header->bytes.size() < 12) return -UNW_ENOINFO;
     std::uint32_t count = 0;
     std::memcpy(&count, header->bytes.data() + 8, 4);
     unw_dyn_info_t table{};
-    table.start_ip = module->begin;
-    table.end_ip = module->end;
+    table.start_ip = object->begin;
+    table.end_ip = object->end;
     table.format = UNW_INFO_FORMAT_REMOTE_TABLE;
-    table.u.rti.segbase = header->info.address + module->bias;
+    table.u.rti.segbase = header->info.address + object->bias;
     table.u.rti.table_data = table.u.rti.segbase + 12;
     table.u.rti.table_len = std::uint64_t{count} * 8 / sizeof(unw_word_t);
     return _Ux86_64_dwarf_search_unwind_table(space, ip, &table, info, need, context);
@@ -164,7 +164,7 @@ class libdw {
     for (const auto& space : corpus.spaces) {
       Dwfl* const dwfl = dwfl_begin(&files);
       dwfl_report_begin(dwfl);
-      for (const auto& m : space.modules()) {
+      for (const auto& m : space.objects()) {
         const auto& object = corpus.samples.objects[m.id];
         dwfl_report_elf(dwfl, object.path.c_str(), (folder + "/" + object.build_id + ".elf").c_str(), -1, m.bias, true);
       }

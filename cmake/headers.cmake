@@ -137,7 +137,7 @@ set(BACKSIGHT_HEADERS
   include/backsight/uftrace/memory_map.hpp
   include/backsight/uftrace/merge.hpp
   include/backsight/uftrace/merged_record.hpp
-  include/backsight/uftrace/modules.hpp
+  include/backsight/uftrace/object_files.hpp
   include/backsight/uftrace/recording.hpp
   include/backsight/uftrace/records.hpp
   include/backsight/uftrace/report.hpp

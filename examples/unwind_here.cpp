@@ -9,7 +9,7 @@
 using namespace backsight;
 
 // [unwind]
-// Tables for all loaded modules: built once, before they are needed.
+// Tables for all loaded objects: built once, before they are needed.
 static const cfi::own_process process;
 
 [[gnu::noinline]] static void where_am_i(int depth) {
@@ -17,7 +17,7 @@ static const cfi::own_process process;
   const cfi::walk_result walked = cfi::unwind_here(pcs, process);  // No allocation, no lock: fit for a signal handler.
   int own = 0;
   for (std::size_t i = 0; i + 1 < walked.count; ++i) own += process.space().find(pcs[i]) != nullptr ? 1 : 0;
-  std::printf("asked at depth %d; %s; frames in known modules: %s\n", depth, message(walked.why),
+  std::printf("asked at depth %d; %s; frames in known objects: %s\n", depth, message(walked.why),
               own + 1 == static_cast<int>(walked.count) ? "all" : "some");
 }
 // [unwind]

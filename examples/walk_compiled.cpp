@@ -33,9 +33,14 @@ struct backsight_context {
 using deref_function = int (*)(void*, std::uint64_t, std::uint64_t*);
 using step_function = int (*)(backsight_context*, std::uint64_t, deref_function, void*);
 
-struct module { std::uint64_t begin, end, bias; std::string path; bool sought; step_function step; };
+struct mapped {
+  std::uint64_t begin, end, bias;
+  std::string path;
+  bool sought;
+  step_function step;
+};
 std::string folder;
-std::vector<module> modules;
+std::vector<mapped> objects;
 
 // [compile]
 step_function unwinder_of(const std::string& path) {
@@ -58,13 +63,13 @@ step_function unwinder_of(const std::string& path) {
 }
 // [compile]
 
-int add_module(dl_phdr_info* info, std::size_t, void*) {
+int add_object(dl_phdr_info* info, std::size_t, void*) {
   const std::string path = *info->dlpi_name != '\0' ? info->dlpi_name : "/proc/self/exe";
   for (int i = 0; i < info->dlpi_phnum; ++i) {
     const auto& segment = info->dlpi_phdr[i];
     if (segment.p_type != PT_LOAD || (segment.p_flags & PF_X) == 0 || !std::filesystem::exists(path)) continue;
     const std::uint64_t begin = info->dlpi_addr + segment.p_vaddr;
-    modules.push_back({begin, begin + segment.p_memsz, info->dlpi_addr, path, false, nullptr});
+    objects.push_back({begin, begin + segment.p_memsz, info->dlpi_addr, path, false, nullptr});
   }
   return 0;
 }
@@ -79,9 +84,10 @@ std::size_t walk(backsight_context& c, std::uint64_t* pcs, std::size_t room) {
   while (count < room) {
     pcs[count++] = c.r[0];
     const std::uint64_t address = c.r[0] - ((c.flags & cfi::c_flag_exact) != 0 ? 0 : 1);
-    const auto m = std::find_if(modules.begin(), modules.end(), [&](const module& one) { return address >= one.begin && address < one.end; });
-    if (m != modules.end() && !m->sought) m->sought = true, m->step = unwinder_of(m->path);
-    if (m == modules.end() || m->step == nullptr || m->step(&c, m->bias, read_word, nullptr) != 0) break;
+    const auto m = std::find_if(objects.begin(), objects.end(),
+                                [&](const mapped& one) { return address >= one.begin && address < one.end; });
+    if (m != objects.end() && !m->sought) m->sought = true, m->step = unwinder_of(m->path);
+    if (m == objects.end() || m->step == nullptr || m->step(&c, m->bias, read_word, nullptr) != 0) break;
   }
   return count;
 }
@@ -111,7 +117,7 @@ std::size_t walk(backsight_context& c, std::uint64_t* pcs, std::size_t room) {
 int main(int count, char** words) {
   if (count != 2) return std::fprintf(stderr, "usage: walk_compiled FOLDER\n"), 2;
   std::filesystem::create_directories(folder = words[1]);
-  ::dl_iterate_phdr(add_module, nullptr);
+  ::dl_iterate_phdr(add_object, nullptr);
   // Called through the C library, so that the walk goes through three objects.
   int one = 1;
   (void)std::bsearch(&one, &one, 1, sizeof one, bottom);

@@ -225,7 +225,7 @@ std::size_t kernel_header(byte_view bytes) {
 std::size_t kernel_pages(byte_view bytes) {
   return read_directory(directory_with("kernel-cpu0.dat", bytes, {"kernel_header", bytes_of(header_of_kernel)}));
 }
-/// A module without a .sym file.
+/// An object without a .sym file.
 std::size_t elf_symbols(byte_view bytes) {
   const symbol_table table = read_elf_symbols(bytes, {});
   std::size_t sum = 0;

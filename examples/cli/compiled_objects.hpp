@@ -66,10 +66,10 @@ class compiled_objects {
     std::size_t count = 0;
     while (count < pcs.size()) {
       pcs[count++] = c.r[0];
-      const cfi::module* const module = space.find(c.r[0] - ((c.flags & cfi::c_flag_exact) != 0 ? 0U : 1U));
-      const step_function step = module == nullptr ? nullptr : steps_[module->id];
-      if (step == nullptr) return {count, cfi::stop::no_module};
-      if (const int why = step(&c, module->bias, deref, &memory); why != 0) return {count, static_cast<cfi::stop>(why)};
+      const cfi::mapped_object* const object = space.find(c.r[0] - ((c.flags & cfi::c_flag_exact) != 0 ? 0U : 1U));
+      const step_function step = object == nullptr ? nullptr : steps_[object->id];
+      if (step == nullptr) return {count, cfi::stop::no_object};
+      if (const int why = step(&c, object->bias, deref, &memory); why != 0) return {count, static_cast<cfi::stop>(why)};
     }
     return {count, cfi::stop::limit};
   }

@@ -39,7 +39,7 @@ struct sample_corpus {
   }
 
   /// Loads the objects from `folder`/BUILD-ID.elf, builds their tables and maps them. `missing(path)` is called for each
-  /// object without a file; its code then has no module.
+  /// object without a file; its code then has no mapped object.
   template <class Missing>
   void load(const std::string& folder, Missing&& missing) {
     for (const stack_samples::object& object : samples.objects) {

@@ -201,7 +201,9 @@ class replay {
         case column::task: add_format(text, "%15s", tasks_[r.data_index].comm.c_str()); break;
         case column::module_name: {
           const uftrace::function& f = names_.find(r.data_index, r.time, p.address);
-          const std::string name(f.known && p.has_address ? uftrace::detail::base_name(recording_.modules[f.module].path) : std::string_view{});
+          const std::string name(f.known && p.has_address
+                                     ? uftrace::detail::base_name(recording_.objects[f.object].path)
+                                     : std::string_view{});
           add_format(text, "%16.16s", name.c_str());
           break;
         }
@@ -268,11 +270,11 @@ class replay {
     if (from == 0) return;
     const uftrace::function& f = names_.find(r.data_index, r.time, from);
     if (f.known) {
-      const uftrace::symbol& symbol = recording_.modules[f.module].symbols.symbols()[f.symbol];
+      const uftrace::symbol& symbol = recording_.objects[f.object].symbols.symbols()[f.symbol];
       const std::uint32_t session = names_.session_of(r.data_index, r.time);
       std::uint64_t base = 0;
-      for (const uftrace::module_mapping& m : recording_.sessions[session].mappings) {
-        if (m.module == f.module && m.start <= from && from < m.end) base = m.start;
+      for (const uftrace::object_mapping& m : recording_.sessions[session].mappings) {
+        if (m.object == f.object && m.start <= from && from < m.end) base = m.start;
       }
       add_format(out_.text(), " /* from %s+%#llx */", names_.name(f.name).c_str(),
                  static_cast<unsigned long long>(from - base - symbol.address));

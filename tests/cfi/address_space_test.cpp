@@ -14,7 +14,7 @@ using namespace backsight;
 using test::bytes;
 using space_of_x86 = cfi::address_space<cfi::arch::x86_64>;
 
-TEST_CASE("every address has the module that covers it") {
+TEST_CASE("every address has the mapped object that covers it") {
   space_of_x86 space;
   CHECK(space.find(0) == nullptr);
   // Added out of order; with holes between some, none between others.
@@ -25,14 +25,14 @@ TEST_CASE("every address has the module that covers it") {
   for (std::uint64_t address = 0; address < 0xb000; address += 0x80) {
     const std::uint64_t n = address / 0x1000;
     const bool covered = n != 2 && n != 6 && n != 8 && n < 10 && !(n == 5 && address % 0x1000 >= 0x800);
-    const cfi::module* found = space.find(address);
+    const cfi::mapped_object* found = space.find(address);
     REQUIRE((found != nullptr) == covered);
     if (covered) CHECK(found->id == n);
   }
   CHECK(space.find(~std::uint64_t{0}) == nullptr);
 }
 
-TEST_CASE("a module that overlaps another, or is empty, is refused and changes nothing") {
+TEST_CASE("a mapped object that overlaps another, or is empty, is refused and changes nothing") {
   space_of_x86 space;
   REQUIRE_FALSE(space.add({0x2000, 0x3000, 0, {}, 1}));
   const std::uint64_t stamp = space.stamp();
@@ -40,7 +40,7 @@ TEST_CASE("a module that overlaps another, or is empty, is refused and changes n
            {0x2000, 0x3000}, {0x1fff, 0x2001}, {0x2fff, 0x4000}, {0x1000, 0x4000}, {0x2100, 0x2200}, {5, 5}, {6, 5}}) {
     CHECK(space.add({begin, end, 0, {}, 2}).code == errc::bad_value);
   }
-  CHECK(space.modules().size() == 1);
+  CHECK(space.objects().size() == 1);
   CHECK(space.stamp() == stamp);
   CHECK_FALSE(space.add({0x1000, 0x2000, 0, {}, 2}));
   CHECK_FALSE(space.add({0x3000, ~std::uint64_t{0}, 0, {}, 3}));
@@ -59,10 +59,10 @@ TEST_CASE("a rule is found by load address") {
   const auto found = s.space.find_rule(0x401010);
   REQUIRE(found.rule != nullptr);
   CHECK(cfi::rule_view(found.rule)[cfi::unwind_rule::cfa_offset] == 24);
-  CHECK(found.module->id == 1);
+  CHECK(found.object->id == 1);
   CHECK(s.space.find_rule(0x401800).rule == nullptr);
-  CHECK(s.space.find_rule(0x401800).module != nullptr);
-  CHECK(s.space.find_rule(0x1010).module == nullptr);
+  CHECK(s.space.find_rule(0x401800).object != nullptr);
+  CHECK(s.space.find_rule(0x1010).object == nullptr);
 }
 
 TEST_CASE("two spaces never have the same stamp") {

@@ -100,7 +100,7 @@ TEST_CASE("a batch gives each sample what a walk of its own gives") {
     CHECK(together<1>(s, stacks, first, none) == expected);
     for (const outcome& o : expected) seen[static_cast<std::size_t>(o.why)] = true;
   }
-  for (const cfi::stop why : {cfi::stop::outermost, cfi::stop::no_module, cfi::stop::no_information,
+  for (const cfi::stop why : {cfi::stop::outermost, cfi::stop::no_object, cfi::stop::no_information,
                               cfi::stop::unreadable, cfi::stop::limit}) {
     INFO(cfi::message(why));
     CHECK(seen[static_cast<std::size_t>(why)]);

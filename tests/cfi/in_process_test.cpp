@@ -108,10 +108,10 @@ TEST_CASE("a signal handler sees the frames that were interrupted, and allocates
   CHECK(in_handler[in_handler_count - walked.count + 1] == here[1]);
 }
 
-TEST_CASE("the module of an own address is found without tables") {
-  const auto own = cfi::find_own_module(reinterpret_cast<std::uint64_t>(&take));
+TEST_CASE("the mapped object of an own address is found without tables") {
+  const auto own = cfi::find_own_object(reinterpret_cast<std::uint64_t>(&take));
   REQUIRE(own);
   CHECK(own->eh_frame_hdr != 0);
   CHECK(reinterpret_cast<std::uint64_t>(&take) - own->begin < own->end - own->begin);
-  CHECK_FALSE(cfi::find_own_module(16));
+  CHECK_FALSE(cfi::find_own_object(16));
 }

@@ -55,7 +55,7 @@ TEST_CASE("a remote cursor reads through its callbacks") {
   const auto table = cfi::build_table<cfi::arch::x86_64>(built.section());
   REQUIRE(table);
   unw_addr_space space;
-  REQUIRE_FALSE(space.modules.add({0x401000, 0x401100, 0x400000, table->view(), 0}));
+  REQUIRE_FALSE(space.objects.add({0x401000, 0x401100, 0x400000, table->view(), 0}));
   space.accessors.access_mem = [](void*, unw_word_t address, unw_word_t* value, int, void*) {
     *value = address == 0x8008 ? 0x401020 : 77;
     return address < 0x8010 ? 0 : -UNW_EINVAL;

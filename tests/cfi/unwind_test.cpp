@@ -62,7 +62,7 @@ TEST_CASE("every reason to stop is told apart and leaves the frame alone") {
     CHECK(f.stack_pointer() == 0x8000);
     return why;
   };
-  CHECK(stops(0x500000, {}) == cfi::stop::no_module);
+  CHECK(stops(0x500000, {}) == cfi::stop::no_object);
   CHECK(stops(0x401f00, {}) == cfi::stop::no_information);
   CHECK(stops(0x401000, {}) == cfi::stop::unreadable);
   CHECK(stops(0x401000, {{0, 0}}) == cfi::stop::outermost);
@@ -182,7 +182,7 @@ TEST_CASE("fallbacks are used where asked for, and reported") {
   CHECK(f.pc == 0x401010);
 }
 
-TEST_CASE("modules come and go, and a cache notices") {
+TEST_CASE("mapped objects come and go, and a cache notices") {
   scene s(test::frame_builder{}.fde(bytes<0x0e, 16>));
   const auto cache = std::make_unique<cfi::rule_cache<arch>>();
   const words stack{{0, 0x401020}};
@@ -192,7 +192,7 @@ TEST_CASE("modules come and go, and a cache notices") {
   REQUIRE(s.space.remove(0x401000));
   CHECK_FALSE(s.space.remove(0x401000));
   f = start(0x401010);
-  CHECK(cfi::step(f, s.space, stack, *cache) == cfi::stop::no_module);
+  CHECK(cfi::step(f, s.space, stack, *cache) == cfi::stop::no_object);
 }
 
 TEST_CASE("a range of frames gives the same frames as a walk") {

@@ -3,6 +3,7 @@
 a header costs to include.
 
     python3 check_headers.py ROOT layers
+    python3 check_headers.py ROOT directives
     python3 check_headers.py ROOT list
     python3 check_headers.py ROOT version
     python3 check_headers.py ROOT budget COMPILER [-isystem FOLDER]...
@@ -109,6 +110,24 @@ def problems_of_header(header, own, text):
     return problems
 
 
+def check_directives(root):
+    """C++20 takes a line that begins with `module` or `import` for a directive of the preprocessor. The emitted C code is a
+    part of a header here, and users copy the examples."""
+    problems = []
+    for top in ("include", "examples"):
+        for folder, _, files in os.walk(os.path.join(root, top)):
+            for name in sorted(files):
+                if name.endswith((".hpp", ".cpp", ".h")):
+                    path = os.path.join(folder, name)
+                    problems += directives_of(os.path.relpath(path, root), open(path, encoding="utf-8").read())
+    return problems
+
+
+def directives_of(name, text):
+    found = ((number, re.match(r"\s*(?:export\s+)?(module|import)\b", line)) for number, line in enumerate(text.splitlines(), 1))
+    return [f"{name}:{number}: begins with `{match.group(1)}`, which C++20 may take for a directive" for number, match in found if match]
+
+
 def check_list(root):
     text = open(os.path.join(root, "cmake", "headers.cmake"), encoding="utf-8").read()
     listed = re.findall(r"^\s*include/backsight/(\S+)$", text, re.MULTILINE)
@@ -170,7 +189,7 @@ def main():
     if what == "budget":
         problems = check_budget(root, sys.argv[3], sys.argv[4:])
     else:
-        problems = {"layers": check_layers, "list": check_list, "version": check_version}[what](root)
+        problems = {"layers": check_layers, "directives": check_directives, "list": check_list, "version": check_version}[what](root)
     for problem in problems:
         print(problem)
     sys.exit(1 if problems else 0)

@@ -43,6 +43,12 @@ class Layers(unittest.TestCase):
     def test_a_missing_guard_or_licence_is_found(self):
         self.assertEqual(len(check_headers.problems_of_header("core/record.hpp", "core", "#include <array>\n")), 2)
 
+    def test_lines_that_are_directives_with_modules_are_found(self):
+        for line in ("module m;", "  module m;", "module = find(x);", "import(a);", "export module x;"):
+            self.assertEqual(len(check_headers.directives_of("a.hpp", f"int x;\n{line}\n")), 1, line)
+        for line in ("const module m;", "modules.clear();", "object.module = 1;", "// module m;"):
+            self.assertEqual(check_headers.directives_of("a.hpp", f"int x;\n{line}\n"), [], line)
+
 
 if __name__ == "__main__":
     unittest.main()

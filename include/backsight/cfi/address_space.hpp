@@ -13,7 +13,7 @@
 namespace backsight::cfi {
 
 /// A mapped piece of a file's code, and the table for it.
-struct module {
+struct mapped_object {
   std::uint64_t begin = 0;  ///< Load address of its first byte.
   std::uint64_t end = 0;    ///< Load address behind its last byte.
   std::uint64_t bias = 0;   ///< Load address minus link-time address; wraps.
@@ -21,22 +21,22 @@ struct module {
   std::uint32_t id = 0;  ///< The caller's own number for it.
 };
 
-/// A rule and whether there is a module for the address at all.
+/// A rule and whether there is a mapped object for the address at all.
 struct found_rule {
-  const std::byte* rule = nullptr;      ///< Null: no call frame information.
-  const cfi::module* module = nullptr;  ///< Null: no module.
+  const std::byte* rule = nullptr;             ///< Null: no call frame information.
+  const cfi::mapped_object* object = nullptr;  ///< Null: no mapped object.
 };
 
-/// The modules of a process, found by address. Reading is safe for any number of threads while nobody adds or removes;
-/// only add and remove allocate.
+/// The mapped objects of a process, found by address. Reading is safe for any number of threads while nobody adds or
+/// removes; only add and remove allocate.
 template <class Arch>
 class address_space {
  public:
   address_space() = default;
 
-  /// Adds a module. Errors: errc::bad_value (it overlaps another, or is empty), errc::unsupported_type (its table is for
-  /// another machine), both at offset 0.
-  [[nodiscard]] trace_error add(const module& m) {
+  /// Adds a mapped object. Errors: errc::bad_value (it overlaps another, or is empty), errc::unsupported_type (its table
+  /// is for another machine), both at offset 0.
+  [[nodiscard]] trace_error add(const mapped_object& m) {
     if (m.begin >= m.end) return {errc::bad_value, 0};
     if (!m.table.empty() && (m.table.machine() != Arch::elf_machine || m.table.rule_bytes() != rule_size<Arch>)) {
       return {errc::unsupported_type, 0};
@@ -44,28 +44,28 @@ class address_space {
     std::size_t index = 0;
     while (index < begins_.size() && begins_[index] <= m.begin) ++index;
     const auto at = static_cast<std::ptrdiff_t>(index);
-    if ((index > 0 && modules_[index - 1].end > m.begin) ||
-        (index < modules_.size() && modules_[index].begin < m.end)) {
+    if ((index > 0 && objects_[index - 1].end > m.begin) ||
+        (index < objects_.size() && objects_[index].begin < m.end)) {
       return {errc::bad_value, 0};
     }
-    modules_.insert(modules_.begin() + at, m);
+    objects_.insert(objects_.begin() + at, m);
     begins_.insert(begins_.begin() + at, m.begin);
     stamp_ = next_stamp();
     return {};
   }
-  /// Removes the module that begins at `begin`; false when there is none.
+  /// Removes the mapped object that begins at `begin`; false when there is none.
   bool remove(std::uint64_t begin) {
     std::size_t index = 0;
     while (index < begins_.size() && begins_[index] != begin) ++index;
     if (index == begins_.size()) return false;
-    modules_.erase(modules_.begin() + static_cast<std::ptrdiff_t>(index));
+    objects_.erase(objects_.begin() + static_cast<std::ptrdiff_t>(index));
     begins_.erase(begins_.begin() + static_cast<std::ptrdiff_t>(index));
     stamp_ = next_stamp();
     return true;
   }
 
-  /// The module that covers a load address; null when none does. A binary search without branches.
-  [[nodiscard]] const module* find(std::uint64_t address) const noexcept {
+  /// The mapped object that covers a load address; null when none does. A binary search without branches.
+  [[nodiscard]] const mapped_object* find(std::uint64_t address) const noexcept {
     std::size_t count = begins_.size();
     if (count == 0) return nullptr;
     const std::uint64_t* low = begins_.data();
@@ -74,18 +74,18 @@ class address_space {
       low = low[half] <= address ? low + half : low;
       count -= half;
     }
-    const module& m = modules_[static_cast<std::size_t>(low - begins_.data())];
+    const mapped_object& m = objects_[static_cast<std::size_t>(low - begins_.data())];
     return address >= m.begin && address < m.end ? &m : nullptr;
   }
   /// The rule for a load address.
   [[nodiscard]] found_rule find_rule(std::uint64_t address) const noexcept {
-    const module* m = find(address);
+    const mapped_object* m = find(address);
     if (m == nullptr) return {};
     return {m->table.find(address - m->bias), m};
   }
 
-  [[nodiscard]] const std::vector<module>& modules() const noexcept { return modules_; }
-  /// Changes whenever modules come or go, and differs between all address spaces of the program.
+  [[nodiscard]] const std::vector<mapped_object>& objects() const noexcept { return objects_; }
+  /// Changes whenever mapped objects come or go, and differs between all address spaces of the program.
   [[nodiscard]] std::uint64_t stamp() const noexcept { return stamp_; }
 
  private:
@@ -94,7 +94,7 @@ class address_space {
     return ++last;
   }
   std::vector<std::uint64_t> begins_;
-  std::vector<module> modules_;
+  std::vector<mapped_object> objects_;
   std::uint64_t stamp_ = 0;
 };
 

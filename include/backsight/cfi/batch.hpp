@@ -85,8 +85,8 @@ class batch_lane {
     if (found.rule == nullptr || shape_of(found.rule) == rule_shape::outermost) {
       ++item.result.count;
       return end(found.rule != nullptr     ? stop::outermost
-                 : found.module != nullptr ? stop::no_information
-                                           : stop::no_module);
+                 : found.object != nullptr ? stop::no_information
+                                           : stop::no_object);
     }
     // Few samples have another frame than usual ones and their last: those are walked again from their start, with all
     // registers, which is cheaper than to carry registers along for all samples.

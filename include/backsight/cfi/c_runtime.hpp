@@ -83,15 +83,15 @@ static inline size_t backsight_walk(struct backsight_context *c, const struct ba
   size_t frames = 0;
   c->error = 0;
   while (frames < limit) {
-    const struct backsight_module *module;
+    const struct backsight_module *found;
     pcs[frames++] = c->r[0];
-    module = backsight_find_module(modules, count, c->r[0] - ((c->flags & UINT64_C(0x10)) != 0 ? 0u : 1u));
-    if (module == NULL || module->step == NULL) {
+    found = backsight_find_module(modules, count, c->r[0] - ((c->flags & UINT64_C(0x10)) != 0 ? 0u : 1u));
+    if (found == NULL || found->step == NULL) {
       c->flags |= UINT64_C(0x80);
       c->error = 2;
       return frames;
     }
-    if (module->step(c, module->bias, deref, memory) != 0) return frames;
+    if (found->step(c, found->bias, deref, memory) != 0) return frames;
   }
   c->flags |= UINT64_C(0x80);
   c->error = 7;

@@ -22,8 +22,8 @@ namespace backsight::cfi {
 enum class stop : std::uint8_t {
   none,            ///< It goes on.
   outermost,       ///< The outermost frame: its return address is undefined or zero.
-  no_module,       ///< No module covers the pc.
-  no_information,  ///< The module has no call frame information for the pc.
+  no_object,       ///< No mapped object covers the pc.
+  no_information,  ///< The mapped object has no call frame information for the pc.
   unreadable,      ///< A word of the stack could not be read: the end of a snapshot, mostly.
   no_progress,     ///< The caller has the same pc and stack pointer.
   bad_rule,        ///< The rule for the pc cannot be evaluated.
@@ -35,7 +35,7 @@ enum class stop : std::uint8_t {
   switch (why) {
     case stop::none: return "going on";
     case stop::outermost: return "outermost frame";
-    case stop::no_module: return "no module at this address";
+    case stop::no_object: return "no mapped object at this address";
     case stop::no_information: return "no call frame information at this address";
     case stop::unreadable: return "memory cannot be read";
     case stop::no_progress: return "no progress";

@@ -126,7 +126,7 @@ struct own_object {
 
 }  // namespace detail
 
-/// The modules of the own process and a table for each. Construct it, or call refresh() after dlopen and dlclose, outside
+/// The objects of the own process and a table for each. Construct it, or call refresh() after dlopen and dlclose, outside
 /// of signal handlers: both allocate. Reading is safe for any thread and in signal handlers.
 class own_process {
  public:
@@ -134,7 +134,7 @@ class own_process {
   own_process(const own_process&) = delete;
   own_process& operator=(const own_process&) = delete;
 
-  /// Takes up the modules that the dynamic loader has now; keeps the tables of those that stay.
+  /// Takes up the mapped objects that the dynamic loader has now; keeps the tables of those that stay.
   void refresh() {
     std::vector<object> before = std::move(objects_);
     objects_.clear();
@@ -204,29 +204,29 @@ class own_process {
 
 /// Where a loaded object lies, found without a table: by _dl_find_object where glibc has it (no lock, safe in signal
 /// handlers), else by dl_iterate_phdr.
-struct own_module {
+struct own_object {
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
   std::uint64_t eh_frame_hdr = 0;
 };
 
 /// The loaded object that covers an address of code; absent when none does.
-[[nodiscard]] inline std::optional<own_module> find_own_module(std::uint64_t address) noexcept {
+[[nodiscard]] inline std::optional<own_object> find_own_object(std::uint64_t address) noexcept {
 #if defined(DLFO_STRUCT_HAS_EH_DBASE)
   dl_find_object found{};
   if (::_dl_find_object(reinterpret_cast<void*>(address), &found) != 0) return std::nullopt;
-  return own_module{reinterpret_cast<std::uint64_t>(found.dlfo_map_start),
+  return own_object{reinterpret_cast<std::uint64_t>(found.dlfo_map_start),
                     reinterpret_cast<std::uint64_t>(found.dlfo_map_end),
                     reinterpret_cast<std::uint64_t>(found.dlfo_eh_frame)};
 #else
   struct search {
     std::uint64_t address;
-    std::optional<own_module> found;
+    std::optional<own_object> found;
   } s{address, std::nullopt};
   ::dl_iterate_phdr(
       [](dl_phdr_info* info, std::size_t, void* context) {
         auto& wanted = *static_cast<search*>(context);
-        own_module here;
+        own_object here;
         bool covers = false;
         for (unsigned i = 0; i < info->dlpi_phnum; ++i) {
           const auto& segment = info->dlpi_phdr[i];

@@ -13,7 +13,7 @@
 /// The names of libunwind for the own architecture: a profiler that uses it includes this header instead and says
 /// `using namespace backsight::libunwind;`. What is here behaves as there, but for this: the tables of the own process are
 /// built at the first unw_init_local or unw_backtrace (which allocates, so make one outside of signal handlers), and an
-/// address space for remote unwinding is made from the modules that the caller describes.
+/// address space for remote unwinding is made from the mapped objects that the caller describes.
 namespace backsight::libunwind {
 
 using unw_word_t = std::uint64_t;
@@ -40,9 +40,9 @@ struct unw_accessors_t {
   int (*access_reg)(void* space, unw_regnum_t reg, unw_word_t* value, int write, void* argument) = nullptr;
 };
 
-/// A process to unwind: its modules and the callbacks. Must outlive the cursors.
+/// A process to unwind: its mapped objects and the callbacks. Must outlive the cursors.
 struct unw_addr_space {
-  cfi::address_space<arch> modules;
+  cfi::address_space<arch> objects;
   unw_accessors_t accessors;
 };
 using unw_addr_space_t = unw_addr_space*;
@@ -50,7 +50,7 @@ using unw_addr_space_t = unw_addr_space*;
 /// A place in a walk. Trivially copyable.
 struct unw_cursor_t {
   cfi::frame<arch> frame;
-  const cfi::address_space<arch>* modules = nullptr;
+  const cfi::address_space<arch>* objects = nullptr;
   unw_addr_space_t remote = nullptr;
   void* argument = nullptr;
 
@@ -64,7 +64,7 @@ struct unw_cursor_t {
 };
 
 /// The tables of the own process; built when first used.
-[[nodiscard]] inline cfi::own_process& own_modules() {
+[[nodiscard]] inline cfi::own_process& own_objects() {
   static cfi::own_process process;
   return process;
 }
@@ -79,14 +79,14 @@ struct unw_cursor_t {
 inline int unw_init_local(unw_cursor_t* cursor, const unw_context_t* context) {
   *cursor = {};
   cursor->frame = context->here;
-  cursor->modules = &own_modules().space();
+  cursor->objects = &own_objects().space();
   return UNW_ESUCCESS;
 }
 
 /// Starts at the registers that access_reg gives.
 inline int unw_init_remote(unw_cursor_t* cursor, unw_addr_space_t space, void* argument) noexcept {
   *cursor = {};
-  cursor->modules = &space->modules;
+  cursor->objects = &space->objects;
   cursor->remote = space;
   cursor->argument = argument;
   for (unsigned reg = 0; reg < arch::register_count; ++reg) {
@@ -104,10 +104,10 @@ inline int unw_init_remote(unw_cursor_t* cursor, unw_addr_space_t space, void* a
 /// Goes to the caller: above 0 when there is one, 0 at the outermost frame, below 0 for an error.
 inline int unw_step(unw_cursor_t* cursor) noexcept {
   const unw_cursor_t& memory = *cursor;
-  switch (cfi::step(cursor->frame, *cursor->modules, memory)) {
+  switch (cfi::step(cursor->frame, *cursor->objects, memory)) {
     case cfi::stop::none: return 1;
     case cfi::stop::outermost: return 0;
-    case cfi::stop::no_module:
+    case cfi::stop::no_object:
     case cfi::stop::no_information: return -UNW_ENOINFO;
     case cfi::stop::unreadable: return -UNW_EINVAL;
     case cfi::stop::no_progress:
@@ -130,7 +130,7 @@ inline int unw_get_reg(const unw_cursor_t* cursor, unw_regnum_t reg, unw_word_t*
 
 /// 1 when the frame was interrupted by a signal, or is the first: its pc is no return address.
 [[nodiscard]] inline int unw_is_signal_frame(const unw_cursor_t* cursor) noexcept {
-  const auto found = cursor->modules->find_rule(cursor->frame.lookup_address());
+  const auto found = cursor->objects->find_rule(cursor->frame.lookup_address());
   return found.rule != nullptr && cfi::rule_view(found.rule)[cfi::unwind_rule::signal_frame] ? 1 : 0;
 }
 
@@ -139,12 +139,12 @@ inline int unw_get_reg(const unw_cursor_t* cursor, unw_regnum_t reg, unw_word_t*
   std::uint64_t pcs[64];
   unw_context_t context;
   unw_getcontext(&context);
-  const cfi::address_space<arch>& modules = own_modules().space();
+  const cfi::address_space<arch>& objects = own_objects().space();
   cfi::frame<arch> f = context.here;
   std::size_t count = 0;
   for (const auto room = static_cast<std::size_t>(size < 0 ? 0 : size); count < room;) {
     const std::size_t part = room - count < 64 ? room - count : 64;
-    const cfi::walk_result walked = cfi::walk(f, modules, cfi::own_memory{}, std::span(pcs, part));
+    const cfi::walk_result walked = cfi::walk(f, objects, cfi::own_memory{}, std::span(pcs, part));
     for (std::size_t i = 0; i < walked.count; ++i) buffer[count++] = reinterpret_cast<void*>(pcs[i]);
     if (walked.why != cfi::stop::limit) break;
   }

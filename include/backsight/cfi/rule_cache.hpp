@@ -22,7 +22,7 @@ class rule_cache {
   struct entry {
     std::uint64_t address = 0;
     std::uint64_t after : 16 = 0;  ///< The place of the caller's entry, the last time that a walk used this one.
-    std::uint64_t stamp : 48 = 0;  ///< No address space with a module has stamp 0.
+    std::uint64_t stamp : 48 = 0;  ///< No address space with a mapped object has stamp 0.
     std::array<std::byte, rule_size<Arch>> rule{};
 
     [[nodiscard]] bool is(std::uint64_t of, std::uint64_t at) const noexcept { return address == of && stamp == at; }
@@ -55,7 +55,7 @@ template <class Arch, class Entry>
   entry.address = address;
   entry.stamp = space.stamp() & 0xffffffffffffU;
   std::memcpy(entry.rule.data(), found.rule, entry.rule.size());
-  return {entry.rule.data(), found.module};
+  return {entry.rule.data(), found.object};
 }
 
 /// The bytes of the rule for a frame, through the cache where there is one. The cache's place follows from the pc, so that

@@ -25,7 +25,7 @@ namespace backsight::cfi {
 /// What to do where call frame information ends. Frames found so say so (frame::how).
 struct fallback {
   bool frame_pointer = false;  ///< Follow the chain of frame pointers.
-  unsigned scan_words = 0;     ///< Look at so many words of the stack for an address in a module.
+  unsigned scan_words = 0;     ///< Look at so many words of the stack for an address in a mapped object.
 };
 
 namespace detail {
@@ -108,8 +108,8 @@ template <class Arch, class Memory>
   const rule_view r(rule);
   if (r[unwind_rule::shape] == rule_shape::outermost) return stop::outermost;
   if (r[unwind_rule::shape] != rule_shape::general) return stop::no_information;
-  const module* m = space.find(f.lookup_address());
-  if (m == nullptr) return stop::no_module;
+  const mapped_object* m = space.find(f.lookup_address());
+  if (m == nullptr) return stop::no_object;
   const auto text = m->table.general_rule(static_cast<std::uint32_t>(r[unwind_rule::cfa_offset]));
   return apply_general(f, text, r[unwind_rule::signal_frame], memory);
 }
@@ -181,7 +181,7 @@ template <class Arch, memory_reader Memory, class Cache = const no_cache>
   const found_rule found = detail::look_up(space, f.pc, f.lookup_address(), cache);
   stop why = stop::none;
   if (found.rule == nullptr) [[unlikely]] {
-    why = found.module == nullptr ? stop::no_module : stop::no_information;
+    why = found.object == nullptr ? stop::no_object : stop::no_information;
   } else if (detail::shape_of(found.rule) == rule_shape::common) [[likely]] {
     detail::located<Arch> at;
     why = detail::locate(f, found.rule, memory, at);

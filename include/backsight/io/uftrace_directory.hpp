@@ -44,10 +44,10 @@ inline void release_pattern(void* compiled) {
 /// A uftrace data directory with all its files mapped. Moving it keeps the bytes in place. POSIX only.
 class uftrace_directory {
  public:
-  /// Maps the files of `path` and reads the text ones. With `opens_modules` programs and libraries whose symbols are not in
+  /// Maps the files of `path` and reads the text ones. With `opens_objects` programs and libraries whose symbols are not in
   /// the folder are opened where they were when they ran, as uftrace does; another build of one is not used. Errors: io, with the reason in errno, when the folder or one of its
   /// files cannot be read; those of uftrace::open, whose offsets count in the file `info`.
-  [[nodiscard]] static result<uftrace_directory> open(const std::string& path, bool opens_modules = false) {
+  [[nodiscard]] static result<uftrace_directory> open(const std::string& path, bool opens_objects = false) {
     ::DIR* const folder = ::opendir(path.c_str());
     if (folder == nullptr) return {errc::io, 0};
     uftrace_directory opened;
@@ -65,7 +65,7 @@ class uftrace_directory {
       opened.maps_.push_back(std::move(file).value());
     }
     ::closedir(folder);
-    const uftrace::module_opener opener{&opened.modules_, opens_modules ? &open_module : nullptr};
+    const uftrace::object_opener opener{&opened.objects_, opens_objects ? &open_object : nullptr};
     auto recording = uftrace::open(opened.files_, posix_patterns(), opener);
     if (!recording) return recording.error();
     opened.recording_ = std::move(recording).value();
@@ -78,19 +78,19 @@ class uftrace_directory {
   [[nodiscard]] const std::vector<uftrace::directory_file>& files() const noexcept { return files_; }
 
  private:
-  [[nodiscard]] static byte_view open_module(void* owner, std::string_view path) {
-    auto& modules = *static_cast<std::vector<mapped_file>*>(owner);
+  [[nodiscard]] static byte_view open_object(void* owner, std::string_view path) {
+    auto& objects = *static_cast<std::vector<mapped_file>*>(owner);
     const std::string name(path);
     // A device or pipe of that name might never answer.
     struct stat status {};
     if (!name.starts_with('/') || ::stat(name.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return {};
     auto file = mapped_file::open(name.c_str());
     if (!file) return {};
-    modules.push_back(std::move(file).value());
-    return modules.back().bytes();
+    objects.push_back(std::move(file).value());
+    return objects.back().bytes();
   }
 
-  std::vector<mapped_file> maps_, modules_;
+  std::vector<mapped_file> maps_, objects_;
   std::vector<uftrace::directory_file> files_;
   uftrace::recording recording_;
 };

@@ -16,7 +16,7 @@ namespace backsight::uftrace {
 
 /// What a .dbg file tells about one function. Views into the file's bytes.
 struct debug_function {
-  std::uint64_t offset = 0;       ///< of the function in its module
+  std::uint64_t offset = 0;  ///< of the function in its object file
   std::string_view name;
   std::string_view arguments;     ///< `@arg1,arg2/s`; empty when there is no such line
   std::string_view return_value;  ///< `@retval/s`
@@ -30,7 +30,7 @@ struct debug_file {
   std::vector<std::string_view> enumerations;  ///< `enum NAME {A,B=2,...}`
   std::vector<fault> faults;
 
-  /// The function at that offset of the module, or null. A binary search.
+  /// The function at that offset of the object file, or null. A binary search.
   [[nodiscard]] const debug_function* find(std::uint64_t offset) const noexcept {
     const auto at = std::lower_bound(functions.begin(), functions.end(), offset,
                                      [](const debug_function& f, std::uint64_t o) { return f.offset < o; });

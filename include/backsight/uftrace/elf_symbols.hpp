@@ -14,7 +14,7 @@
 #include <backsight/elf/symbols.hpp>
 #include <backsight/uftrace/symbols.hpp>
 
-// Symbols from a program or library itself, for modules without a .sym file. Source: uftrace's utils/symbol.c (load_symtab,
+// Symbols from a program or library itself, for those without a .sym file. Source: uftrace's utils/symbol.c (load_symtab,
 // load_elf_dynsymtab, update_symtab_using_dynsym, sort_symtab).
 namespace backsight::uftrace {
 

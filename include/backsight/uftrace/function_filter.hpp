@@ -70,7 +70,7 @@ class function_filter {
 
   /// Whether some symbol of the recording is one that a rule is about. Looks at all symbols until one fits.
   [[nodiscard]] bool fits_any(const recording& from) const {
-    for (const module& m : from.modules) {
+    for (const object_file& m : from.objects) {
       for (const symbol& s : m.symbols.symbols()) {
         const std::string name = short_name(s.name);
         for (const rule& r : rules_) {

@@ -15,7 +15,7 @@
 #include <backsight/uftrace/info.hpp>
 #include <backsight/uftrace/kernel_header.hpp>
 #include <backsight/uftrace/memory_map.hpp>
-#include <backsight/uftrace/modules.hpp>
+#include <backsight/uftrace/object_files.hpp>
 #include <backsight/uftrace/records.hpp>
 #include <backsight/uftrace/task_list.hpp>
 #include <backsight/uftrace/task_messages.hpp>
@@ -23,12 +23,12 @@
 // A whole uftrace data directory. Source: uftrace's utils/session.c, utils/symbol.c and utils/fstack.c.
 namespace backsight::uftrace {
 
-/// A module in the address space of a session.
-struct module_mapping {
+/// An object file in the address space of a session.
+struct object_mapping {
   std::uint64_t start = 0;
   std::uint64_t end = 0;  ///< of a library loaded by dlopen: no end, its symbols tell
   std::uint64_t time = 0;  ///< when dlopen loaded it
-  std::uint32_t module = 0;
+  std::uint32_t object = 0;
 };
 
 /// One image of an address space: made at program start and by every exec.
@@ -37,8 +37,8 @@ struct session {
   std::uint32_t pid = 0;
   std::uint64_t start_time = 0;
   std::string_view program;
-  std::vector<module_mapping> mappings;   ///< sorted by address
-  std::vector<module_mapping> libraries;  ///< loaded by dlopen, in the order of the file
+  std::vector<object_mapping> mappings;   ///< sorted by address
+  std::vector<object_mapping> libraries;  ///< loaded by dlopen, in the order of the file
   std::uint64_t kernel_base = 0;
 };
 
@@ -79,8 +79,8 @@ struct perf_data {
 struct kernel_trace {
   kernel_header header;
   std::vector<directory_file> files;  ///< kernel-cpuN.dat, by N
-  std::uint32_t module = no_module;   ///< index of the module with the symbols of kallsyms
-  static constexpr std::uint32_t no_module = 0xffffffff;
+  std::uint32_t object = no_object;   ///< index of the object file with the symbols of kallsyms
+  static constexpr std::uint32_t no_object = 0xffffffff;
 };
 
 /// Searches names by a regular expression, for recordings whose specifications are such. Headers here come without an
@@ -96,7 +96,7 @@ struct recording {
   uftrace::info info;
   std::vector<session> sessions;
   std::vector<task> tasks;  ///< in the order of task.txt
-  std::vector<module> modules;
+  std::vector<object_file> objects;  ///< programs and libraries with their symbols
   std::vector<task_data> data;  ///< in the order of `info`
   std::vector<perf_data> perf;
   kernel_trace kernel;
@@ -138,7 +138,7 @@ namespace detail {
 
 class recording_builder {
  public:
-  recording_builder(const directory_index& files, const module_opener& opener, recording& out)
+  recording_builder(const directory_index& files, const object_opener& opener, recording& out)
       : files_(files), opener_(opener), out_(out) {}
 
   void build() {
@@ -249,16 +249,16 @@ class recording_builder {
       s.kernel_base = map.kernel_base;
       for (const mapping& m : map.mappings) {
         if (is_tracer_library(m.path)) continue;
-        s.mappings.push_back({m.start, m.end, 0, module_of(m.path, m.build_id)});
+        s.mappings.push_back({m.start, m.end, 0, object_of(m.path, m.build_id)});
       }
     }
     if (find("python.fake.sym") != nullptr) {
-      const std::uint32_t python = module_of("python.fake", {});
-      const std::uint64_t count = out_.modules[python].symbols.symbols().size();
+      const std::uint32_t python = object_of("python.fake", {});
+      const std::uint64_t count = out_.objects[python].symbols.symbols().size();
       s.mappings.push_back({0, (count + 4095) / 4096 * 4096, 0, python});
     }
-    std::sort(s.mappings.begin(), s.mappings.end(), [](const module_mapping& a, const module_mapping& b) {
-      return a.start != b.start ? a.start < b.start : a.module < b.module;
+    std::sort(s.mappings.begin(), s.mappings.end(), [](const object_mapping& a, const object_mapping& b) {
+      return a.start != b.start ? a.start < b.start : a.object < b.object;
     });
     // A later session of the same process takes the task's name before its TASK line comes.
     if (const std::uint32_t known = out_.find_task(event.pid); known != task_data::no_task) name_after(out_.tasks[known], event.name);
@@ -267,16 +267,17 @@ class recording_builder {
 
   void add_library(const task_event& event) {
     for (session& s : out_.sessions) {
-      if (s.sid == event.sid) s.libraries.push_back({event.base, ~std::uint64_t{0}, event.time, module_of(event.name, {})});
+      if (s.sid == event.sid)
+        s.libraries.push_back({event.base, ~std::uint64_t{0}, event.time, object_of(event.name, {})});
     }
   }
 
-  std::uint32_t module_of(std::string_view path, std::string_view build_id) {
+  std::uint32_t object_of(std::string_view path, std::string_view build_id) {
     const std::string key = std::string(path) + '\n' + std::string(build_id);
-    const auto [at, added] = module_index_.emplace(key, static_cast<std::uint32_t>(out_.modules.size()));
+    const auto [at, added] = object_index_.emplace(key, static_cast<std::uint32_t>(out_.objects.size()));
     if (!added) return at->second;
     const bool values = out_.info.has(feature::argument) || out_.info.has(feature::retval);
-    out_.modules.push_back(load_module(files_, path, build_id, values, opener_, out_.faults));
+    out_.objects.push_back(load_object_file(files_, path, build_id, values, opener_, out_.faults));
     return at->second;
   }
 
@@ -314,11 +315,11 @@ class recording_builder {
     });
     kernel.header = read_kernel_header(header->bytes);
     note_faults(header->name, kernel.header.faults);
-    kernel.module = static_cast<std::uint32_t>(out_.modules.size());
-    module m;
+    kernel.object = static_cast<std::uint32_t>(out_.objects.size());
+    object_file m;
     m.path = "[kernel]";
     if (const directory_file* const symbols = find("kallsyms")) m.symbols = read_symbols(symbols->bytes);
-    out_.modules.push_back(std::move(m));
+    out_.objects.push_back(std::move(m));
   }
 
   void read_events(const directory_file& file) {
@@ -335,22 +336,22 @@ class recording_builder {
   [[nodiscard]] const directory_file* find(const std::string& name) const { return files_.find(name); }
 
   const directory_index& files_;
-  const module_opener& opener_;
+  const object_opener& opener_;
   recording& out_;
-  std::unordered_map<std::string, std::uint32_t> module_index_;
+  std::unordered_map<std::string, std::uint32_t> object_index_;
 };
 
 }  // namespace detail
 
 /// Opens a data directory from its files. The error is that of the file `info` (offset in it), or not_found when there is no
 /// such file; bad_text is not fatal and is listed in `faults`. Reads all text files once; data files are not touched.
-/// `modules` opens programs and libraries whose .sym files are missing; without it they have no symbols.
+/// `objects` opens programs and libraries whose .sym files are missing; without it they have no symbols.
 [[nodiscard]] inline result<recording> open(const std::vector<directory_file>& files, pattern_engine patterns = {},
-                                            const module_opener& modules = {}) {
+                                            const object_opener& objects = {}) {
   recording opened;
   opened.patterns = patterns;
   const detail::directory_index index(files);
-  detail::recording_builder builder(index, modules, opened);
+  detail::recording_builder builder(index, objects, opened);
   const directory_file* const file = index.find("info");
   if (file == nullptr) return {errc::not_found, 0};
   result<info> head = read_info(file->bytes);

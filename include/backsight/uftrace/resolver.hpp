@@ -42,7 +42,7 @@ struct function {
   special_function special = special_function::none;
   bool known = false;      ///< a symbol covers the address
   bool values_ready = false;
-  std::uint32_t module = 0;
+  std::uint32_t object = 0;
   std::uint32_t symbol = 0;
   std::vector<value_spec> arguments, return_values;
 };
@@ -53,7 +53,7 @@ struct function {
 class resolver {
  public:
   explicit resolver(const recording& from) : from_(&from), ranges_(from.data.size()), cache_(std::size_t{1} << cache_bits) {
-    functions_of_.resize(from.modules.size());
+    functions_of_.resize(from.objects.size());
     // Key 0 belongs to the first slot: there another one says that it is empty.
     cache_.front().key = 1;
   }
@@ -79,7 +79,7 @@ class resolver {
 
   /// Whether the address is the kernel's for that session: all from a border on.
   [[nodiscard]] bool is_kernel(std::uint32_t session_number, std::uint64_t address) const noexcept {
-    if (from_->kernel.module == kernel_trace::no_module || from_->sessions.empty()) return false;
+    if (from_->kernel.object == kernel_trace::no_object || from_->sessions.empty()) return false;
     const std::uint64_t base = from_->sessions[session_number < from_->sessions.size() ? session_number : 0].kernel_base;
     return base != 0 && address >= base;
   }
@@ -122,10 +122,10 @@ class resolver {
     return {this, &resolver::size_of_values, data_index};
   }
 
-  /// The enumeration of that name as module `f` sees it; null when unknown.
+  /// The enumeration of that name as the object file `f` sees it; null when unknown.
   [[nodiscard]] const enumeration* find_enumeration(const function& f, std::string_view type_name) const noexcept {
     if (f.known) {
-      for (const enumeration& e : from_->modules[f.module].enumerations) {
+      for (const enumeration& e : from_->objects[f.object].enumerations) {
         if (e.name == type_name) return &e;
       }
     }
@@ -135,7 +135,7 @@ class resolver {
     return nullptr;
   }
 
-  /// How many modules could own the address at that time: more than one means that libraries were loaded over one another
+  /// How many object files could own the address at that time: more than one means that libraries were loaded over one another
   /// and task.txt, which does not tell when they were closed, leaves open which one it is.
   [[nodiscard]] std::size_t candidates(std::uint32_t data_index, std::uint64_t time, std::uint64_t address) {
     const std::uint32_t session_number = session_of(data_index, time);
@@ -143,10 +143,10 @@ class resolver {
     const session& s = from_->sessions[session_number];
     if (find_mapped(s, address) != nullptr) return 1;
     std::vector<std::uint32_t> seen;
-    for (const module_mapping& library : s.libraries) {
+    for (const object_mapping& library : s.libraries) {
       if (library.time > time || library.start > address) continue;
-      if (from_->modules[library.module].symbols.find(address - library.start) == symbol_table::none) continue;
-      if (std::find(seen.begin(), seen.end(), library.module) == seen.end()) seen.push_back(library.module);
+      if (from_->objects[library.object].symbols.find(address - library.start) == symbol_table::none) continue;
+      if (std::find(seen.begin(), seen.end(), library.object) == seen.end()) seen.push_back(library.object);
     }
     return seen.size();
   }
@@ -197,11 +197,11 @@ class resolver {
     }
   }
 
-  [[nodiscard]] static const module_mapping* find_mapped(const session& s, std::uint64_t address) noexcept {
+  [[nodiscard]] static const object_mapping* find_mapped(const session& s, std::uint64_t address) noexcept {
     const auto after = std::upper_bound(s.mappings.begin(), s.mappings.end(), address,
-                                        [](std::uint64_t a, const module_mapping& m) { return a < m.start; });
+                                        [](std::uint64_t a, const object_mapping& m) { return a < m.start; });
     if (after == s.mappings.begin()) return nullptr;
-    const module_mapping& m = *(after - 1);
+    const object_mapping& m = *(after - 1);
     return address < m.end ? &m : nullptr;
   }
 
@@ -209,27 +209,27 @@ class resolver {
     bool lasting = true;
     const function* found = nullptr;
     if (is_kernel(session_number, address)) {
-      const std::size_t index = from_->modules[from_->kernel.module].symbols.find(address);
-      if (index != symbol_table::none) found = &function_of(from_->kernel.module, index);
+      const std::size_t index = from_->objects[from_->kernel.object].symbols.find(address);
+      if (index != symbol_table::none) found = &function_of(from_->kernel.object, index);
     } else if (session_number < from_->sessions.size()) {
       const session& s = from_->sessions[session_number];
-      if (const module_mapping* const m = find_mapped(s, address)) {
-        const std::size_t index = from_->modules[m->module].symbols.find(address - m->start);
-        if (index != symbol_table::none) found = &function_of(m->module, index);
+      if (const object_mapping* const m = find_mapped(s, address)) {
+        const std::size_t index = from_->objects[m->object].symbols.find(address - m->start);
+        if (index != symbol_table::none) found = &function_of(m->object, index);
       }
       if (found == nullptr && !s.libraries.empty()) {
         lasting = false;
-        const module_mapping* newest = nullptr;
+        const object_mapping* newest = nullptr;
         std::size_t symbol_index = 0;
-        for (const module_mapping& library : s.libraries) {
+        for (const object_mapping& library : s.libraries) {
           if (library.time > time || library.start > address) continue;
           if (newest != nullptr && library.time < newest->time) continue;
-          const std::size_t index = from_->modules[library.module].symbols.find(address - library.start);
+          const std::size_t index = from_->objects[library.object].symbols.find(address - library.start);
           if (index == symbol_table::none) continue;
           newest = &library;
           symbol_index = index;
         }
-        if (newest != nullptr) found = &function_of(newest->module, symbol_index);
+        if (newest != nullptr) found = &function_of(newest->object, symbol_index);
       }
     }
     if (found == nullptr) found = &unknown_function(address);
@@ -237,16 +237,16 @@ class resolver {
     return *found;
   }
 
-  const function& function_of(std::uint32_t module_number, std::size_t symbol_index) {
-    auto& list = functions_of_[module_number];
-    const auto& symbols = from_->modules[module_number].symbols.symbols();
+  const function& function_of(std::uint32_t object_number, std::size_t symbol_index) {
+    auto& list = functions_of_[object_number];
+    const auto& symbols = from_->objects[object_number].symbols.symbols();
     if (list.empty()) list.resize(symbols.size(), nullptr);
     if (list[symbol_index] == nullptr) {
       function f;
       f.name = intern(short_name(symbols[symbol_index].name));
-      if (module_number != from_->kernel.module) f.special = special_function_of(names_[f.name]);
+      if (object_number != from_->kernel.object) f.special = special_function_of(names_[f.name]);
       f.known = true;
-      f.module = module_number;
+      f.object = object_number;
       f.symbol = static_cast<std::uint32_t>(symbol_index);
       functions_.push_back(std::move(f));
       list[symbol_index] = &functions_.back();
@@ -270,7 +270,7 @@ class resolver {
   void prepare_values(function& f) {
     f.values_ready = true;
     if (!f.known) return;
-    const module& m = from_->modules[f.module];
+    const object_file& m = from_->objects[f.object];
     const std::uint64_t offset = m.symbols.symbols()[f.symbol].address;
     const debug_function* const debug =
         from_->use_auto && from_->info.has(feature::debug_info) ? m.debug.find(offset) : nullptr;

@@ -14,15 +14,15 @@
 // The files *.sym. Source: uftrace's utils/symbol.c.
 namespace backsight::uftrace {
 
-/// One symbol of a module. The name is a view into the file's bytes, as the file spells it.
+/// One symbol of an object file. The name is a view into the file's bytes, as the file spells it.
 struct symbol {
-  std::uint64_t address = 0;  ///< relative to the module's first mapping
+  std::uint64_t address = 0;  ///< relative to the object file's first mapping
   std::uint64_t size = 0;
   std::string_view name;
   char type = 0;  ///< T t w functions, P entries of the procedure linkage table, K kernel, D d v u data
 };
 
-/// The symbols of a module, sorted by address.
+/// The symbols of an object file, sorted by address.
 class symbol_table {
  public:
   static constexpr std::size_t none = static_cast<std::size_t>(-1);
@@ -40,7 +40,7 @@ class symbol_table {
     return address - symbols_[index].address < symbols_[index].size ? index : none;
   }
   [[nodiscard]] const std::vector<symbol>& symbols() const noexcept { return symbols_; }
-  /// The path of the module and its build-id as the file's comments tell them; empty where they do not.
+  /// The path of the object file and its build-id as the file's comments tell them; empty where they do not.
   [[nodiscard]] std::string_view path() const noexcept { return path_; }
   [[nodiscard]] std::string_view build_id() const noexcept { return build_id_; }
   /// Lines that are not symbols.
@@ -54,11 +54,11 @@ class symbol_table {
 };
 
 /// Path and build-id from the comments at the start of a .sym or .dbg file.
-struct module_identity {
+struct object_identity {
   std::string_view path, build_id;
 };
-[[nodiscard]] inline module_identity read_module_identity(byte_view bytes) noexcept {
-  module_identity identity;
+[[nodiscard]] inline object_identity read_object_identity(byte_view bytes) noexcept {
+  object_identity identity;
   detail::lines text(detail::as_text(bytes));
   while (text.next()) {
     std::string_view line = text.line();
@@ -82,7 +82,7 @@ namespace detail {
 /// Reads a .sym file, with or without sizes, or a copy of /proc/kallsyms. Allocates the table.
 [[nodiscard]] inline symbol_table read_symbols(byte_view bytes) {
   symbol_table table;
-  const module_identity identity = read_module_identity(bytes);
+  const object_identity identity = read_object_identity(bytes);
   table.path_ = identity.path;
   table.build_id_ = identity.build_id;
   detail::lines text(detail::as_text(bytes));

@@ -52,7 +52,7 @@ struct small_directory {
     for (const auto& [name, text] : more) all.push_back({name, view_of(text)});
     return all;
   }
-  [[nodiscard]] std::string name_at(std::uint64_t offset, const module_opener& opener = {}) const {
+  [[nodiscard]] std::string name_at(std::uint64_t offset, const object_opener& opener = {}) const {
     const auto all = files();
     const auto opened = uftrace::open(all, {}, opener);
     REQUIRE(opened);
@@ -107,9 +107,9 @@ TEST_CASE("symbols of another build or of no ELF file are not used") {
   }
 }
 
-TEST_CASE("a module without a symbol file is opened where it was") {
+TEST_CASE("an object without a symbol file is opened where it was") {
   auto bytes = test::read_file(test::data_path("cfi/elf/gcc-O2"));
-  const module_opener opener{&bytes, &open_test_program};
+  const object_opener opener{&bytes, &open_test_program};
   CHECK(small_directory().name_at(0x1080, opener) == "main");
   CHECK(small_directory().name_at(0x1080) == "<555500001080>");
   CHECK(small_directory("0ed1e55672afee7fefc581fa18c88052f2d33b5a").name_at(0x1080, opener) == "main");
@@ -120,7 +120,7 @@ TEST_CASE("a module without a symbol file is opened where it was") {
   CHECK(saved.name_at(0x1008, opener) == "saved");
 }
 
-TEST_CASE("of modules of one name each finds its own symbols") {
+TEST_CASE("of objects of one name each finds its own symbols") {
   small_directory directory("aabbcc");
   directory.more.emplace_back("prog.sym", sym_file("/opt/prog", "112233", "other"));
   CHECK(directory.name_at(0x1000) == "<555500001000>");
@@ -131,7 +131,7 @@ TEST_CASE("of modules of one name each finds its own symbols") {
   without.more.emplace_back("prog.sym", "# path name: /opt/prog\n0000000000001000 00000010 T other\n");
   without.more.emplace_back("prog-034f.sym", "# path name: /bin/prog\n0000000000001000 00000010 T by_sum\n");
   CHECK(without.name_at(0x1000) == "by_sum");
-  // The same build at another path is the same module.
+  // The same build at another path is the same object.
   small_directory moved("112233");
   moved.more.emplace_back("prog.sym", sym_file("/opt/prog", "112233", "same_build"));
   CHECK(moved.name_at(0x1000) == "same_build");

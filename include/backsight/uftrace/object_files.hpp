@@ -30,7 +30,7 @@ struct file_fault {
 };
 
 /// A library or program with symbols.
-struct module {
+struct object_file {
   std::string_view path;
   symbol_table symbols;
   debug_file debug;
@@ -39,7 +39,7 @@ struct module {
 
 /// Opens programs and libraries by the paths that the recording tells, on the machine that reads it. `open` gives the bytes
 /// of the file, which must stay alive as long as the recording, or none. A null member: none is opened.
-struct module_opener {
+struct object_opener {
   void* owner = nullptr;
   byte_view (*open)(void* owner, std::string_view path) = nullptr;
 };
@@ -63,14 +63,14 @@ class directory_index {
   std::unordered_map<std::string, std::size_t> by_name_;
 };
 
-/// The file of that module and kind: `NAME.sym`, or, where that belongs to another module of the same name, the one with
+/// The file of that object and kind: `NAME.sym`, or, where that belongs to another object of the same name, the one with
 /// the first digits of the build-id or of the sum of the path's bytes.
-[[nodiscard]] inline const directory_file* module_file(const directory_index& files, std::string_view path,
-                                                       std::string_view build_id, const char* extension) {
+[[nodiscard]] inline const directory_file* file_of_object(const directory_index& files, std::string_view path,
+                                                          std::string_view build_id, const char* extension) {
   const std::string base(base_name(path));
   const directory_file* const plain = files.find(base + extension);
   if (plain != nullptr) {
-    const module_identity identity = read_module_identity(plain->bytes);
+    const object_identity identity = read_object_identity(plain->bytes);
     const bool other_path = !identity.path.empty() && identity.path != path;
     const bool other_id = !identity.build_id.empty() && !build_id.empty() && identity.build_id != build_id;
     const bool same_id = !identity.build_id.empty() && identity.build_id == build_id;
@@ -86,22 +86,22 @@ class directory_index {
   return other != nullptr || !build_id.empty() || plain == nullptr ? other : plain;
 }
 
-/// A module with its symbols, of the directory or else of the file itself; `with_values` with what its values look like.
-[[nodiscard]] inline module load_module(const directory_index& files, std::string_view path, std::string_view build_id,
-                                        bool with_values, const module_opener& opener,
-                                        std::vector<file_fault>& faults) {
-  module m;
+/// An object file with its symbols, of the directory or else of the file itself; `with_values` with what its values look like.
+[[nodiscard]] inline object_file load_object_file(const directory_index& files, std::string_view path,
+                                                  std::string_view build_id, bool with_values,
+                                                  const object_opener& opener, std::vector<file_fault>& faults) {
+  object_file m;
   m.path = path;
   const auto note = [&](const directory_file& file, const std::vector<fault>& found) {
     for (const fault& f : found) faults.push_back({file.name, f});
   };
-  if (const directory_file* const file = module_file(files, path, build_id, ".sym")) {
+  if (const directory_file* const file = file_of_object(files, path, build_id, ".sym")) {
     m.symbols = read_symbols(file->bytes);
     note(*file, m.symbols.faults());
   } else if (opener.open != nullptr) {
     m.symbols = read_elf_symbols(opener.open(opener.owner, path), build_id);
   }
-  if (const directory_file* const file = with_values ? module_file(files, path, build_id, ".dbg") : nullptr) {
+  if (const directory_file* const file = with_values ? file_of_object(files, path, build_id, ".dbg") : nullptr) {
     m.debug = read_debug_file(file->bytes);
     note(*file, m.debug.faults);
     for (const std::string_view text : m.debug.enumerations) read_enumerations(text, m.enumerations);

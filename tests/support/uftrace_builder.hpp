@@ -15,8 +15,8 @@ namespace backsight::test {
 
 /// The functions that the program of a uftrace_builder has, 16 bytes each.
 namespace fn {
-inline constexpr std::uint64_t main = 0x401000, a = 0x401010, b = 0x401020, c = 0x401030, fork = 0x401100, execv = 0x401110,
-                               setjmp = 0x401120, longjmp = 0x401130;
+inline constexpr std::uint64_t main = 0x401000, a = 0x401010, b = 0x401020, c = 0x401030, fork = 0x401100,
+                               execv = 0x401110, setjmp = 0x401120, longjmp = 0x401130;
 }  // namespace fn
 
 [[nodiscard]] inline byte_view view_of(std::string_view text) noexcept {
@@ -124,12 +124,14 @@ class uftrace_kernel_records {
 
   [[nodiscard]] static std::string header() {
     const std::string page =
-        "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n"
+        "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n\tfield: local_t "
+        "commit;\toffset:8;\tsize:8;\tsigned:1;\n"
         "\tfield: char data;\toffset:16;\tsize:100;\tsigned:1;\n";
     const std::string function = "\tfield:unsigned long func;\toffset:8;\tsize:8;\tsigned:0;\n";
     const std::string depth = "\tfield:int depth;\toffset:16;\tsize:4;\tsigned:1;\n";
-    return "PAGE_SIZE: 256\nLONG_SIZE: 8\nENDIAN: LE\nTRACEFS: events/header_page: " + std::to_string(page.size()) + "\n" + page +
-           event("ftrace", "funcgraph_entry", 11, function + depth) + event("ftrace", "funcgraph_exit", 10, function + depth) +
+    return "PAGE_SIZE: 256\nLONG_SIZE: 8\nENDIAN: LE\nTRACEFS: events/header_page: " + std::to_string(page.size()) +
+           "\n" + page + event("ftrace", "funcgraph_entry", 11, function + depth) +
+           event("ftrace", "funcgraph_exit", 10, function + depth) +
            event("test", "wake", 7, "\tfield:int value;\toffset:8;\tsize:4;\tsigned:1;\n");
   }
   [[nodiscard]] static std::string symbols() {
@@ -157,7 +159,8 @@ class uftrace_kernel_records {
   }
 
  private:
-  [[nodiscard]] static std::string event(const std::string& system, const std::string& name, int id, const std::string& fields) {
+  [[nodiscard]] static std::string event(const std::string& system, const std::string& name, int id,
+                                         const std::string& fields) {
     const std::string text = "name: " + name + "\nID: " + std::to_string(id) +
                              "\nformat:\n\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"
                              "\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n" +
@@ -170,7 +173,8 @@ class uftrace_kernel_records {
     last_ = time;
     return *this;
   }
-  uftrace_kernel_records& function(std::uint64_t time, unsigned id, std::uint32_t tid, unsigned depth, std::uint64_t address) {
+  uftrace_kernel_records& function(std::uint64_t time, unsigned id, std::uint32_t tid, unsigned depth,
+                                   std::uint64_t address) {
     head(time, 5, id, tid);
     events_.u64(address).u32(depth);
     return *this;
@@ -201,10 +205,14 @@ class uftrace_builder {
   std::uint16_t max_stack = 0;                 ///< where not 0, with its bit
   std::uint32_t version = 4;
   std::vector<std::pair<unsigned, std::string>> info_lines;  ///< bit of info_mask and the lines, ascending
-  std::string tasks = "SESS timestamp=0.000000001 pid=7 sid=0123456789abcdef exename=\"/bin/prog\"\nTASK timestamp=0.000000002 tid=7 pid=7\n";
-  std::string map = "400000-500000 r-xp 00000000 00:00 0 /bin/prog\n7ffe0d922000-7ffe0d943000 rw-p 00000000 00:00 0 [stack]\n";
+  std::string tasks =
+      "SESS timestamp=0.000000001 pid=7 sid=0123456789abcdef exename=\"/bin/prog\"\nTASK timestamp=0.000000002 tid=7 "
+      "pid=7\n";
+  std::string map =
+      "400000-500000 r-xp 00000000 00:00 0 /bin/prog\n7ffe0d922000-7ffe0d943000 rw-p 00000000 00:00 0 [stack]\n";
   std::string symbols =
-      "# path name: /bin/prog\n0000000000001000 00000010 T main\n0000000000001010 00000010 T a\n0000000000001020 00000010 T b\n"
+      "# path name: /bin/prog\n0000000000001000 00000010 T main\n0000000000001010 00000010 T a\n0000000000001020 "
+      "00000010 T b\n"
       "0000000000001030 00000010 T c\n0000000000001100 00000010 P fork\n0000000000001110 00000010 P execv\n"
       "0000000000001120 00000010 P setjmp\n0000000000001130 00000010 P longjmp\n";
 

@@ -21,8 +21,8 @@ recording tasks_without_files(std::size_t count, std::uint16_t max_stack = 1024)
   return from;
 }
 
-merged_record made(record_type type, std::uint64_t time, std::uint16_t depth, std::uint64_t address, std::uint32_t index,
-                   record_source source) {
+merged_record made(record_type type, std::uint64_t time, std::uint16_t depth, std::uint64_t address,
+                   std::uint32_t index, record_source source) {
   merged_record r;
   r.time = time;
   r.address = address;

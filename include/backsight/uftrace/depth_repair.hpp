@@ -29,8 +29,9 @@ class depth_repair {
       // levels but never more than half of the range at once without an exit of their own.
       const std::uint64_t expected = type == record_type::entry ? height_ : (height_ == 0 ? 0 : height_ - 1);
       const std::uint64_t base = expected / 1024 * 1024;
-      std::uint64_t best = base + depth;
-      for (const std::uint64_t candidate : {base + depth + 1024, base >= 1024 ? base + depth - 1024 : base + depth}) {
+      // From below, so that of two at the same distance the one that leaves levels is taken.
+      std::uint64_t best = base >= 1024 ? base + depth - 1024 : base + depth;
+      for (const std::uint64_t candidate : {base + depth, base + depth + 1024}) {
         if (distance(candidate, expected) < distance(best, expected)) best = candidate;
       }
       level_ = best;

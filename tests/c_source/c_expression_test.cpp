@@ -5,6 +5,7 @@
 #include <backsight/cfi/arch/x86_64.hpp>
 
 #include <support/catch.hpp>
+#include <support/skip.hpp>
 
 #include "../cfi/frame_builder.hpp"
 
@@ -123,11 +124,8 @@ void check(const char* command) {
 
 }  // namespace
 
-TEST_CASE("expressions as C statements give what the interpreter gives") {
-  if (!compiled::have("gcc")) {
-    WARN("no gcc: expressions are not compiled");
-    return;
-  }
+TEST_CASE("expressions as C statements give what the interpreter gives", "[gcc]") {
+  if (!compiled::have("gcc")) return test::skip("no gcc");
   check<cfi::arch::x86_64>("gcc -std=c11 -O0");
   check<cfi::arch::i386>("gcc -std=c11 -O0");
   if (compiled::have("clang-19")) check<cfi::arch::x86_64>("clang-19 -std=c11 -O0");

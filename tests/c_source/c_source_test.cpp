@@ -4,6 +4,7 @@
 #include <backsight/cfi/arch/generic.hpp>
 
 #include <support/catch.hpp>
+#include <support/skip.hpp>
 
 #include "../cfi/fixtures.hpp"
 #include "../cfi/frame_builder.hpp"
@@ -63,11 +64,8 @@ struct small {
 
 }  // namespace
 
-TEST_CASE("emitted code and the interpreter agree on every row of the fixtures") {
-  if (!available(compilers[0])) {
-    WARN("no gcc: emitted code is not compiled");
-    return;
-  }
+TEST_CASE("emitted code and the interpreter agree on every row of the fixtures", "[gcc]") {
+  if (!available(compilers[0])) return test::skip("no gcc");
   std::size_t turn = 0, sections = 0;
   for (const std::string name :
        {"gcc-O2", "gcc-O2-m32", "a64-O2", "rv64-O2", "ops-x86_64", "ops-aarch64", "a64-O2-pac", "gxx-O2"}) {
@@ -86,8 +84,8 @@ TEST_CASE("emitted code and the interpreter agree on every row of the fixtures")
   CHECK(sections == 8);
 }
 
-TEST_CASE("the comparison notices code of another object") {
-  if (!available(compilers[0])) return;
+TEST_CASE("the comparison notices code of another object", "[gcc]") {
+  if (!available(compilers[0])) return test::skip("no gcc");
   const compiled::scratch folder;
   const small ours;
   test::frame_builder other;
@@ -133,8 +131,8 @@ TEST_CASE("a prefix that is no identifier and a table of another machine are ref
   CHECK(text.empty());
 }
 
-TEST_CASE("flags and error say where a walk ends") {
-  if (!available(compilers[0])) return;
+TEST_CASE("flags and error say where a walk ends", "[gcc]") {
+  if (!available(compilers[0])) return test::skip("no gcc");
   const compiled::scratch folder;
   const small s;
   const cfi::table table = s.table();
@@ -161,8 +159,8 @@ TEST_CASE("flags and error say where a walk ends") {
   CHECK(step(&c, 0, compiled::hashed_memory::deref, &memory) == static_cast<int>(cfi::stop::unreadable));
 }
 
-TEST_CASE("an address far behind the code has no row in any form") {
-  if (!available(compilers[0])) return;
+TEST_CASE("an address far behind the code has no row in any form", "[gcc]") {
+  if (!available(compilers[0])) return test::skip("no gcc");
   const compiled::scratch folder;
   const small s;
   const cfi::table table = s.table();
@@ -185,8 +183,8 @@ TEST_CASE("an address far behind the code has no row in any form") {
   }
 }
 
-TEST_CASE("addresses count from a base when there is one") {
-  if (!available(compilers[0])) return;
+TEST_CASE("addresses count from a base when there is one", "[gcc]") {
+  if (!available(compilers[0])) return test::skip("no gcc");
   const compiled::scratch folder;
   const small s;
   const cfi::table table = s.table();
@@ -205,8 +203,8 @@ TEST_CASE("addresses count from a base when there is one") {
   }
 }
 
-TEST_CASE("code of more than 2 GiB and windows of rows across it are found in every form") {
-  if (!available(compilers[0])) return;
+TEST_CASE("code of more than 2 GiB and windows of rows across it are found in every form", "[gcc]") {
+  if (!available(compilers[0])) return test::skip("no gcc");
   const compiled::scratch folder;
   test::frame_builder built;
   // Rows at 0x1000, then close together far behind: at 0xf0001000, 0xf0001001, 0xf0001081, 0xf0001100, 0xf0001180.
@@ -227,8 +225,8 @@ TEST_CASE("code of more than 2 GiB and windows of rows across it are found in ev
   }
 }
 
-TEST_CASE("a CFA that counts from a register that contexts do not hold ends the walk") {
-  if (!available(compilers[0])) return;
+TEST_CASE("a CFA that counts from a register that contexts do not hold ends the walk", "[gcc]") {
+  if (!available(compilers[0])) return test::skip("no gcc");
   const compiled::scratch folder;
   test::frame_builder built;
   // With a register that is saved where an expression says, which nothing then calls.
@@ -249,8 +247,8 @@ TEST_CASE("a CFA that counts from a register that contexts do not hold ends the 
   }
 }
 
-TEST_CASE("several emitted files and the runtime header compile together") {
-  if (!available(compilers[0])) return;
+TEST_CASE("several emitted files and the runtime header compile together", "[gcc]") {
+  if (!available(compilers[0])) return test::skip("no gcc");
   const compiled::scratch folder;
   const small s;
   const cfi::table table = s.table();

@@ -10,6 +10,7 @@
 #include <backsight/cfi/batch.hpp>
 
 #include <support/catch.hpp>
+#include <support/skip.hpp>
 #include <support/no_alloc.hpp>
 
 #include "../../examples/cli/sample_corpus.hpp"
@@ -217,18 +218,17 @@ TEST_CASE("unwinding allocates nothing") {
         }) == 0);
 }
 
-TEST_CASE("corpus: all stack samples give the expected pcs") {
+TEST_CASE("corpus: all stack samples give the expected pcs", "[corpus]") {
   const std::string corpus = test::corpus_path();
-  if (corpus.empty()) return;
+  if (corpus.empty()) return test::skip("BACKSIGHT_CORPUS is not set");
   const auto folder = std::filesystem::temp_directory_path() / ("backsight-stacks-" + std::to_string(::getpid()));
   std::filesystem::create_directories(folder);
   const std::string unpack = "zstd -dqf '" + corpus + "/stacks/dev.stk.zst' -o '" + folder.string() +
                              "/dev.stk' && zstd -dqc '" + corpus + "/stacks/dev-elf.tar.zst' | tar -C '" +
                              folder.string() + "' -xf -";
   if (std::system(unpack.c_str()) != 0) {
-    std::fprintf(stderr, "cannot unpack the stack samples (is zstd installed?): the test is left out\n");
     std::filesystem::remove_all(folder);
-    return;
+    return test::skip("the stack samples cannot be unpacked; is zstd installed?");
   }
   {
     const auto bytes_of_samples = test::read_file(folder.string() + "/dev.stk");

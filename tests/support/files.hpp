@@ -13,7 +13,7 @@ namespace backsight::test {
 /// The path of a file of tests/data.
 [[nodiscard]] std::string data_path(const std::string& name);
 
-/// The folder named by BACKSIGHT_CORPUS; empty, after saying so on stderr, when the variable is not set.
+/// The folder named by BACKSIGHT_CORPUS; empty when the variable is not set.
 [[nodiscard]] std::string corpus_path();
 
 }  // namespace backsight::test

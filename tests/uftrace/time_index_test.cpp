@@ -11,6 +11,7 @@
 
 #include <support/catch.hpp>
 #include <support/files.hpp>
+#include <support/skip.hpp>
 
 using namespace backsight;
 using namespace backsight::uftrace;
@@ -113,26 +114,18 @@ void compare(const recording& from, compared& count) {
   }
 }
 
-/// The directories of the corpus, when there is one, and those of the repository.
-std::vector<std::string> directories() {
+/// The directories below a folder.
+std::vector<std::string> directories_in(const std::filesystem::path& folder) {
   std::vector<std::string> all;
-  std::vector<std::filesystem::path> folders{test::data_path("uftrace")};
-  if (const char* const corpus = std::getenv("BACKSIGHT_CORPUS"))
-    folders.emplace_back(std::filesystem::path(corpus) / "uftrace");
-  for (const auto& folder : folders) {
-    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-      if (std::filesystem::exists(entry.path() / "uftrace.data"))
-        all.push_back((entry.path() / "uftrace.data").string());
-    }
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (std::filesystem::exists(entry.path() / "uftrace.data")) all.push_back((entry.path() / "uftrace.data").string());
   }
   return all;
 }
 
-}  // namespace
-
-TEST_CASE("a time is found where a linear scan finds it, in every directory") {
+void times_are_found(const std::vector<std::string>& directories) {
   compared count;
-  for (const std::string& path : directories()) {
+  for (const std::string& path : directories) {
     CAPTURE(path);
     const auto directory = io::uftrace_directory::open(path);
     REQUIRE(directory);
@@ -143,8 +136,8 @@ TEST_CASE("a time is found where a linear scan finds it, in every directory") {
   CHECK(count.by_bisection > 1000);
 }
 
-TEST_CASE("a merge between two times gives what a whole merge gives between them") {
-  for (const std::string& path : directories()) {
+void parts_equal_the_whole(const std::vector<std::string>& directories) {
+  for (const std::string& path : directories) {
     CAPTURE(path);
     const auto directory = io::uftrace_directory::open(path);
     REQUIRE(directory);
@@ -181,6 +174,20 @@ TEST_CASE("a merge between two times gives what a whole merge gives between them
       }
     }
   }
+}
+
+}  // namespace
+
+TEST_CASE("a time is found where a linear scan finds it, in every directory") { times_are_found(directories_in(test::data_path("uftrace"))); }
+
+TEST_CASE("a merge between two times gives what a whole merge gives between them") { parts_equal_the_whole(directories_in(test::data_path("uftrace"))); }
+
+TEST_CASE("corpus: times are found and parts equal the whole in every directory", "[corpus]") {
+  const std::string corpus = test::corpus_path();
+  if (corpus.empty()) return test::skip("BACKSIGHT_CORPUS is not set");
+  const auto directories = directories_in(std::filesystem::path(corpus) / "uftrace");
+  times_are_found(directories);
+  parts_equal_the_whole(directories);
 }
 
 TEST_CASE("bisection says where a record has a payload") {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every sample log of tests/data/xray, and of the corpus when BACKSIGHT_CORPUS names it.
+// Every sample log of tests/data/xray, and of the corpus that BACKSIGHT_CORPUS names.
 #include <algorithm>
 #include <filesystem>
 #include <string>
@@ -10,6 +10,7 @@
 
 #include <support/catch.hpp>
 #include <support/files.hpp>
+#include <support/skip.hpp>
 
 #include "compare_with_oracle.hpp"
 
@@ -27,15 +28,10 @@ std::vector<std::string> logs_in(const std::string& folder) {
   return found;
 }
 
-/// All sample logs; the corpus, where there is one, holds the copies in tests/data too.
+/// The sample logs of the repository.
 std::vector<std::string> sample_logs() {
   auto found = logs_in(test::data_path("xray"));
   REQUIRE(found.size() > 80);
-  if (const std::string corpus = test::corpus_path(); !corpus.empty()) {
-    const auto more = logs_in(corpus + "/xray");
-    REQUIRE(more.size() > 100);
-    found.insert(found.end(), more.begin(), more.end());
-  }
   return found;
 }
 
@@ -65,10 +61,8 @@ bool survives_encoding(const record<S, O>& typed) {
 
 bool contains(const std::string& path, const char* part) { return path.find(part) != std::string::npos; }
 
-}  // namespace
-
-TEST_CASE("every record of every sample decodes and encodes to the same bytes") {
-  for (const auto& path : sample_logs()) {
+void records_survive_encoding(const std::vector<std::string>& logs) {
+  for (const auto& path : logs) {
     const auto bytes = test::read_file(path);
     const auto opened = xray::open(bytes);
     if (!opened) continue;
@@ -87,15 +81,15 @@ TEST_CASE("every record of every sample decodes and encodes to the same bytes") 
   }
 }
 
-TEST_CASE("the library and the second decoder find the same in every sample") {
-  for (const auto& path : sample_logs()) {
+void decoders_agree(const std::vector<std::string>& logs) {
+  for (const auto& path : logs) {
     INFO(path);
     CHECK(test::difference(test::read_file(path)) == "");
   }
 }
 
-TEST_CASE("the range of a block's events and for_each_event give the same") {
-  for (const auto& path : sample_logs()) {
+void ranges_agree(const std::vector<std::string>& logs) {
+  for (const auto& path : logs) {
     const auto bytes = test::read_file(path);
     const auto opened = xray::open(bytes);
     if (!opened || opened->type() != log_type::fdr) continue;
@@ -120,8 +114,8 @@ TEST_CASE("the range of a block's events and for_each_event give the same") {
   }
 }
 
-TEST_CASE("good samples have no fault, broken ones have one") {
-  for (const auto& path : sample_logs()) {
+void faults_are_where_they_belong(const std::vector<std::string>& logs) {
+  for (const auto& path : logs) {
     INFO(path);
     const auto found = test::read_by_library(test::read_file(path));
     const bool empty = contains(path, "header-only");
@@ -131,6 +125,38 @@ TEST_CASE("good samples have no fault, broken ones have one") {
     CHECK(found.faults.empty() == !broken);
   }
 }
+
+void index_agrees(const std::vector<std::string>& logs) {
+  for (const auto& path : logs) {
+    const auto bytes = test::read_file(path);
+    const auto opened = xray::open(bytes);
+    if (!opened || opened->type() != log_type::fdr || contains(path, "nested")) continue;
+    const auto index = index_blocks(*opened);
+    std::size_t wrong = 0;
+    with_order(opened->byte_order(), [&](auto o) {
+      for (const auto& info : index.partial()) {
+        for_each_event<o()>(
+            *opened, info.where,
+            [&](const event& e) {
+              if (e.thread != info.thread_id || e.process != info.process_id || !info.complete) ++wrong;
+            },
+            [](const fault&) {});
+      }
+    });
+    INFO(path);
+    CHECK(wrong == 0);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("every record of every sample decodes and encodes to the same bytes") { records_survive_encoding(sample_logs()); }
+
+TEST_CASE("the library and the second decoder find the same in every sample") { decoders_agree(sample_logs()); }
+
+TEST_CASE("the range of a block's events and for_each_event give the same") { ranges_agree(sample_logs()); }
+
+TEST_CASE("good samples have no fault, broken ones have one") { faults_are_where_they_belong(sample_logs()); }
 
 TEST_CASE("big-endian twins hold what the little-endian ones hold") {
   std::size_t twins = 0;
@@ -155,27 +181,7 @@ TEST_CASE("what lies behind EndOfBuffer in version 1 does not matter") {
   CHECK(dirty.faults.empty());
 }
 
-TEST_CASE("the index of blocks names the threads that the events have") {
-  for (const auto& path : sample_logs()) {
-    const auto bytes = test::read_file(path);
-    const auto opened = xray::open(bytes);
-    if (!opened || opened->type() != log_type::fdr || contains(path, "nested")) continue;
-    const auto index = index_blocks(*opened);
-    std::size_t wrong = 0;
-    with_order(opened->byte_order(), [&](auto o) {
-      for (const auto& info : index.partial()) {
-        for_each_event<o()>(
-            *opened, info.where,
-            [&](const event& e) {
-              if (e.thread != info.thread_id || e.process != info.process_id || !info.complete) ++wrong;
-            },
-            [](const fault&) {});
-      }
-    });
-    INFO(path);
-    CHECK(wrong == 0);
-  }
-}
+TEST_CASE("the index of blocks names the threads that the events have") { index_agrees(sample_logs()); }
 
 TEST_CASE("the hex dump of every record covers each of its bytes once") {
   for (const auto& path : logs_in(test::data_path("xray/syn"))) {
@@ -199,4 +205,16 @@ TEST_CASE("the hex dump of every record covers each of its bytes once") {
     INFO(path);
     CHECK(wrong == 0);
   }
+}
+
+TEST_CASE("corpus: what holds for the samples holds for every log", "[corpus]") {
+  const std::string corpus = test::corpus_path();
+  if (corpus.empty()) return test::skip("BACKSIGHT_CORPUS is not set");
+  const auto logs = logs_in(corpus + "/xray");
+  REQUIRE(logs.size() > 100);
+  SECTION("every record of every sample decodes and encodes to the same bytes") { records_survive_encoding(logs); }
+  SECTION("the library and the second decoder find the same in every sample") { decoders_agree(logs); }
+  SECTION("the range of a block's events and for_each_event give the same") { ranges_agree(logs); }
+  SECTION("good samples have no fault, broken ones have one") { faults_are_where_they_belong(logs); }
+  SECTION("the index of blocks names the threads that the events have") { index_agrees(logs); }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <utility>
 #include <vector>
 
 #include <backsight/analysis/call_stack.hpp>
@@ -113,4 +114,85 @@ TEST_CASE("very many exits of functions that are not open do not each search the
   CHECK(ended == levels / 2);
   stack.take(exit(levels - 1, levels), nothing, nothing);
   CHECK(stack.frames().size() == levels / 2);
+}
+
+TEST_CASE("calls that begin behind very many exits in vain are found when they end") {
+  constexpr std::uint64_t levels = 1000;
+  const auto nothing = [](const auto&...) {};
+  // Before, at, and long behind the point where it is counted what is open: every step gives what a stack by hand gives.
+  for (const std::uint64_t in_vain :
+       {std::uint64_t{10}, std::uint64_t{65}, std::uint64_t{66}, std::uint64_t{67}, std::uint64_t{300}}) {
+    CAPTURE(in_vain);
+    call_stack stack;
+    for (std::uint64_t i = 0; i < levels; ++i) stack.take(enter(i, i), nothing, nothing);
+    for (std::uint64_t i = 0; i < in_vain; ++i) stack.take(exit(5000, levels), nothing, nothing);
+    CHECK(stack.faults().unmatched_exits == in_vain);
+    // A new function, and another call of one that is open, both beneath a call that has no exit.
+    const auto calls =
+        calls_of(stack, {enter(6000, 1010), enter(3, 1020), enter(6001, 1030), exit(3, 1050), exit(6000, 1060)});
+    REQUIRE(calls.size() == 3);
+    CHECK(calls[0].function == 6001);
+    CHECK_FALSE(calls[0].has_exit);
+    CHECK(calls[1].function == 3);
+    CHECK(calls[1].duration == 30);
+    CHECK(calls[1].has_exit);
+    CHECK(calls[2].function == 6000);
+    CHECK(calls[2].duration == 50);
+    CHECK(calls[2].depth == levels);
+    CHECK(stack.frames().size() == levels);
+    // They are closed: another exit is one in vain, and the earlier call of 3 is still open.
+    CHECK(calls_of(stack, {exit(6001, 1070), exit(6000, 1080)}).empty());
+    CHECK(stack.faults().unmatched_exits == in_vain + 2);
+    const auto outer = calls_of(stack, {exit(3, 2000)});
+    REQUIRE(outer.size() == levels - 3);
+    CHECK(outer.back().function == 3);
+    CHECK(outer.back().start == 3);
+    CHECK(stack.frames().size() == 3);
+    CHECK(stack.faults().missing_exits == levels - 4 + 1);
+    stack.finish();
+    CHECK(stack.faults().unfinished == 3);
+    CHECK(calls_of(stack, {exit(0, 2001)}).empty());
+  }
+}
+
+TEST_CASE("faults of several stacks add up") {
+  analysis::call_faults sum{.unmatched_exits = 1, .missing_exits = 2, .unfinished = 3};
+  sum.add({.unmatched_exits = 10, .missing_exits = 20, .unfinished = 30});
+  CHECK(sum.unmatched_exits == 11);
+  CHECK(sum.missing_exits == 22);
+  CHECK(sum.unfinished == 33);
+}
+
+TEST_CASE("a call is told of when it begins, at its level, and when it ends, while its callers are open") {
+  call_stack stack;
+  std::vector<std::pair<std::uint64_t, std::size_t>> begun;
+  std::vector<std::size_t> open;
+  std::uint64_t tags = 0;
+  for (const auto& event : {enter(1, 0), enter(2, 1), mark(1), enter(3, 2), exit(2, 5), exit(1, 6)}) {
+    stack.take(
+        event,
+        [&](call_stack::frame& frame, std::size_t depth) {
+          begun.emplace_back(frame.function, depth);
+          frame.tag = 10 * frame.function;
+        },
+        [&](const finished_call& call, const call_stack::frame& frame) {
+          open.push_back(stack.frames().size());
+          CHECK(call.depth + 1 == stack.frames().size());
+          tags = tags * 100 + frame.tag;
+        });
+  }
+  CHECK(begun == std::vector<std::pair<std::uint64_t, std::size_t>>{{1, 0}, {2, 1}, {3, 2}});
+  CHECK(open == std::vector<std::size_t>{3, 2, 1});
+  CHECK(tags == 302010);
+}
+
+TEST_CASE("a call of no time at all has no time of its own, and one as long as its callees neither") {
+  call_stack stack;
+  const auto calls = calls_of(stack, {enter(1, 5), enter(2, 5), exit(2, 9), enter(3, 9), exit(3, 9), exit(1, 9)});
+  REQUIRE(calls.size() == 3);
+  CHECK(calls[0].self == 4);
+  CHECK(calls[1].duration == 0);
+  CHECK(calls[1].self == 0);
+  CHECK(calls[2].duration == 4);
+  CHECK(calls[2].self == 0);
 }

@@ -379,3 +379,116 @@ TEST_CASE("salvage without a fault, of nothing, and of a format that cannot resu
   CHECK(for_each_salvaging(range(note_last), ignore, [&](fault f) { faults.push_back(f); }) == 1);
   CHECK(faults == std::vector<fault>{{errc::bad_end, 2, 0}});
 }
+
+TEST_CASE("a run ends in front of a foreign record, wherever that stands") {
+  for (std::size_t place = 1; place <= 40; ++place) {
+    CAPTURE(place);
+    byte_builder built;
+    built.u8(3).u8(0);
+    for (std::size_t i = 0; i < place; ++i) built.u16(2 * i);
+    built.u8(3).u8(0);  // As long as a tick.
+    for (std::size_t i = 0; i < 24; ++i) built.u16(2 * i);
+    auto it = range(built.view()).begin();
+    ++it;
+    const byte_view run = it.take_run();
+    CHECK(run.data() == built.view().data() + 2);
+    CHECK(run.size() == 2 * place);
+    REQUIRE(it != std::default_sentinel);
+    CHECK((*it).is<note>());
+    CHECK(it.offset() == 2 + 2 * place);
+    ++it;
+    CHECK(it.take_run().size() == 48);
+    CHECK(it == std::default_sentinel);
+    CHECK_FALSE(it.error());
+  }
+}
+
+TEST_CASE("a run reaches up to the end of the range, and not into half a record") {
+  for (std::size_t count = 1; count <= 40; ++count) {
+    CAPTURE(count);
+    byte_builder built;
+    built.u8(3).u8(0);
+    for (std::size_t i = 0; i < count; ++i) built.u16(2 * i);
+    const auto run_of = [](byte_view view) {
+      auto it = record_range<format>(view, {}, 1000).begin();
+      ++it;
+      const std::size_t size = it.take_run().size();
+      CHECK(it == std::default_sentinel);
+      return std::pair{size, it.error()};
+    };
+    CHECK(run_of(built.view()) == std::pair{2 * count, trace_error{}});
+    built.u8(0);
+    CHECK(run_of(built.view()) == std::pair{2 * count, trace_error{errc::truncated, 1002 + 2 * count}});
+  }
+}
+
+namespace {
+
+/// Goes on with the width that was in force where the damage is.
+struct keeping_format : width_format {
+  static constexpr std::size_t resync(byte_view all, std::size_t from, context&) {
+    while (from < all.size() && all[from] != std::byte{1}) ++from;
+    return from;
+  }
+};
+/// Without a safe place to go on at.
+struct stopping_format {
+  using records = record_list<width_record>;
+  using context = no_context;
+  static constexpr order byte_order = order::little;
+  static constexpr std::size_t head_bytes = 1;
+  static constexpr kind_result kind_of(const std::byte* at, const context&) {
+    if (*at != std::byte{0}) return errc::unknown_record;
+    return std::size_t{0};
+  }
+};
+
+template <class Format>
+struct salvaged {
+  std::vector<std::uint64_t> offsets;
+  std::vector<fault> faults;
+  std::size_t count = 0;
+  explicit salvaged(byte_view data, std::uint64_t base = 0) {
+    count = for_each_salvaging(
+        record_range<Format>(data, {}, base), [&](auto item) { offsets.push_back(item.offset()); },
+        [&](fault f) { faults.push_back(f); });
+  }
+};
+
+}  // namespace
+
+TEST_CASE("salvage goes on with the context at the damage, not with that of the beginning") {
+  constexpr auto data = bytes<0, 3, 1, 'a', 'b', 'c', 77, 1, 'd', 'e', 'f', 0, 2, 78, 1, 'g', 'h', 2>;
+  const salvaged<keeping_format> all(data, 100);
+  CHECK(all.count == 2);
+  CHECK(all.offsets == std::vector<std::uint64_t>{100, 102, 107, 111, 114, 117});
+  CHECK(all.faults == std::vector<fault>{{errc::unknown_record, 106, 1}, {errc::unknown_record, 113, 1}});
+}
+
+TEST_CASE("salvage goes on right behind the first byte of what cannot be decoded, and again behind the next") {
+  constexpr auto data = bytes<9, 3, 0, 9, 3, 0, 4, 0, 9, 9>;
+  const salvaged<format> all(data, 50);
+  CHECK(all.count == 3);
+  CHECK(all.offsets == std::vector<std::uint64_t>{51, 54, 56});
+  CHECK(all.faults == std::vector<fault>{
+                          {errc::unknown_record, 50, 1}, {errc::unknown_record, 53, 1}, {errc::unknown_record, 58, 2}});
+}
+
+TEST_CASE("salvage of a format without safe places skips all from the first damage on") {
+  constexpr auto data = bytes<0, 1, 5, 0, 1, 0, 1>;
+  const salvaged<stopping_format> all(data, 10);
+  CHECK(all.count == 1);
+  CHECK(all.offsets == std::vector<std::uint64_t>{10});
+  CHECK(all.faults == std::vector<fault>{{errc::unknown_record, 12, 5}});
+}
+
+TEST_CASE("an iterator from within a range counts from the range's base and may begin as a range does") {
+  const record_range<format> records(good, {}, 500);
+  auto it = records.at(8, {});
+  CHECK(it.offset() == 508);
+  CHECK((*it).is<note>());
+  // A tick may not come first.
+  CHECK(records.at(4, {}).error() == trace_error{errc::bad_transition, 504});
+  CHECK_FALSE(records.at(good.size(), {}).error());
+  CHECK(records.at(good.size(), {}) == std::default_sentinel);
+}

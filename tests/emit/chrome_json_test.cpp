@@ -43,3 +43,34 @@ TEST_CASE("a Chrome trace without events is JSON too") {
   emit::chrome_json(std::back_inserter(text)).finish();
   CHECK(nlohmann::json::parse(text)["traceEvents"].empty());
 }
+
+TEST_CASE("times of a Chrome trace have three decimals at every size") {
+  const auto written = [](std::uint64_t time) {
+    std::string text;
+    emit::chrome_json emitter(std::back_inserter(text));
+    emitter.event(event_kind::enter, "a", 1, 2, 5000);
+    emitter.event(event_kind::exit, "a", 1, 2, time);
+    emitter.finish();
+    const auto at = text.rfind("\"ts\":") + 5;
+    return text.substr(at, text.find('}', at) - at);
+  };
+  CHECK(written(5000) == "0.000");
+  CHECK(written(5001) == "0.001");
+  CHECK(written(5010) == "0.010");
+  CHECK(written(5999) == "0.999");
+  CHECK(written(6000) == "1.000");
+  CHECK(written(4999) == "-0.001");
+  CHECK(written(4000) == "-1.000");
+  CHECK(written(~std::uint64_t{0}) == "18446744073709546.615");
+}
+
+TEST_CASE("processes and threads of a Chrome trace may have negative numbers") {
+  std::string text;
+  emit::chrome_json emitter(std::back_inserter(text));
+  emitter.event(event_kind::enter, "", -1, -2, 0);
+  emitter.finish();
+  const auto json = nlohmann::json::parse(text);
+  CHECK(json["traceEvents"][0]["pid"] == -1);
+  CHECK(json["traceEvents"][0]["tid"] == -2);
+  CHECK(json["traceEvents"][0]["name"] == "");
+}

@@ -31,3 +31,36 @@ TEST_CASE("a DOT graph adds up nodes and edges over all paths and escapes names"
         "  f3 -> f2 [label=\"1 calls, 1\"];\n"
         "}\n");
 }
+
+TEST_CASE("an edge of a DOT graph shows all the time of its calls, a node the time of its own") {
+  analysis::call_tree tree;
+  analysis::call_stack stack;
+  // main calls a twice, a calls b once and a itself once.
+  for (const auto& event : {enter(0, 0), enter(1, 10), enter(2, 20), exit(2, 50), exit(1, 60), enter(1, 70),
+                            enter(1, 80), exit(1, 81), exit(1, 90), exit(0, 100)}) {
+    tree.take(stack, event);
+  }
+  constexpr std::string_view names[]{"main", "two\nlines", "b"};
+  std::string text;
+  emit::dot(
+      std::back_inserter(text), tree, [&](std::uint64_t function) { return names[function]; },
+      [](auto out, std::uint64_t time) { return text::decimal(out, time); });
+  CHECK(text ==
+        "digraph calls {\n"
+        "  node [shape=box];\n"
+        "  f0 [label=\"main\\n1 calls, self 30\"];\n"
+        "  f1 [label=\"two lines\\n3 calls, self 40\"];\n"
+        "  f2 [label=\"b\\n1 calls, self 30\"];\n"
+        "  f0 -> f1 [label=\"2 calls, 70\"];\n"
+        "  f1 -> f1 [label=\"1 calls, 1\"];\n"
+        "  f1 -> f2 [label=\"1 calls, 30\"];\n"
+        "}\n");
+}
+
+TEST_CASE("a DOT graph of nothing is a graph") {
+  std::string text;
+  emit::dot(
+      std::back_inserter(text), analysis::call_tree(), [](std::uint64_t) { return std::string_view(); },
+      [](auto out, std::uint64_t) { return out; });
+  CHECK(text == "digraph calls {\n  node [shape=box];\n}\n");
+}

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cstdint>
 #include <iterator>
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <backsight/emit/perfetto.hpp>
@@ -49,6 +51,17 @@ struct proto {
   }
 };
 
+/// The packets of a trace, in order.
+std::vector<proto> packets_of(const std::string& text) {
+  const proto trace(text);
+  std::vector<proto> packets;
+  for (const auto& [field, bytes] : trace.nested) {
+    CHECK(field == 1);
+    packets.emplace_back(bytes);
+  }
+  return packets;
+}
+
 }  // namespace
 
 TEST_CASE("a Perfetto trace describes each thread once, stores names once and keeps absolute times") {
@@ -60,12 +73,7 @@ TEST_CASE("a Perfetto trace describes each thread once, stores names once and ke
   emitter.event(event_kind::mark, "note", 7, 301, 1795224497942566900);
   emitter.finish();
 
-  const proto trace(text);
-  std::vector<proto> packets;
-  for (const auto& [field, bytes] : trace.nested) {
-    CHECK(field == 1);
-    packets.emplace_back(bytes);
-  }
+  const auto packets = packets_of(text);
   REQUIRE(packets.size() == 6);
   for (const auto& packet : packets) CHECK(packet.number(10) == 1);
 
@@ -85,4 +93,83 @@ TEST_CASE("a Perfetto trace describes each thread once, stores names once and ke
   CHECK(packets[4].message(11).number(10) == interned.number(1));
   CHECK(packets[5].message(11).number(9) == 3);
   CHECK(packets[5].message(12).message(2).nested.find(2)->second == "note");
+}
+
+TEST_CASE("only the first packet of a Perfetto trace clears the state, the others need it") {
+  std::string text;
+  emit::perfetto emitter(std::back_inserter(text));
+  for (const std::int64_t thread : {300, 301, 302}) {
+    emitter.event(event_kind::enter, "work", 7, thread, 1);
+    emitter.event(event_kind::exit, "work", 7, thread, 2);
+  }
+  emitter.finish();
+  const auto packets = packets_of(text);
+  REQUIRE(packets.size() == 9);
+  CHECK(packets[0].number(13) == 1);
+  for (std::size_t i = 1; i < packets.size(); ++i) CHECK(packets[i].number(13) == 2);
+  // The name is stored with the first event alone.
+  for (std::size_t i = 0; i < packets.size(); ++i) CHECK(packets[i].nested.count(12) == (i == 1 ? 1U : 0U));
+}
+
+TEST_CASE("threads of one number in several processes have tracks of their own") {
+  std::string text;
+  emit::perfetto emitter(std::back_inserter(text));
+  const std::pair<std::int64_t, std::int64_t> threads[]{{1, 5}, {2, 5}, {1, 6}, {1, -1}, {-1, 5}, {1, 5}};
+  for (const auto& [process, thread] : threads) emitter.event(event_kind::mark, "m", process, thread, 3);
+  emitter.finish();
+  std::map<std::uint64_t, std::pair<std::int64_t, std::int64_t>> described;
+  std::vector<std::pair<std::int64_t, std::int64_t>> of_events;
+  for (const proto& packet : packets_of(text)) {
+    if (packet.nested.count(60) != 0) {
+      const proto descriptor = packet.message(60), thread = descriptor.message(4);
+      CHECK(described
+                .emplace(descriptor.number(1), std::pair{static_cast<std::int64_t>(thread.number(1)),
+                                                         static_cast<std::int64_t>(thread.number(2))})
+                .second);
+    } else {
+      of_events.push_back(described[packet.message(11).number(11)]);
+    }
+  }
+  CHECK(described.size() == 5);
+  CHECK(std::equal(of_events.begin(), of_events.end(), std::begin(threads), std::end(threads)));
+}
+
+TEST_CASE("exits and tail exits end a slice of a Perfetto trace and name nothing") {
+  std::string text;
+  emit::perfetto emitter(std::back_inserter(text));
+  emitter.event(event_kind::enter, "a", 7, 300, 1);
+  emitter.event(event_kind::tail_exit, "b", 7, 300, 2);
+  emitter.event(event_kind::exit, "c", 7, 300, 3);
+  emitter.event(event_kind::mark, "d", 7, 300, 4);
+  emitter.finish();
+  const auto packets = packets_of(text);
+  REQUIRE(packets.size() == 5);
+  constexpr std::uint64_t none = ~std::uint64_t{0};
+  const std::uint64_t types[]{1, 2, 2, 3}, names[]{1, none, none, 2};
+  for (std::size_t i = 0; i < 4; ++i) {
+    CAPTURE(i);
+    const proto event = packets[i + 1].message(11);
+    CHECK(packets[i + 1].number(8) == i + 1);
+    CHECK(event.number(9) == types[i]);
+    CHECK(event.number(10) == names[i]);
+    CHECK(event.number(11) == 1);
+    CHECK(packets[i + 1].nested.count(12) == (names[i] == none ? 0U : 1U));
+  }
+}
+
+TEST_CASE("numbers of a Perfetto trace keep their value at every length") {
+  for (const std::uint64_t time :
+       {std::uint64_t{0}, std::uint64_t{127}, std::uint64_t{128}, std::uint64_t{129}, std::uint64_t{255},
+        std::uint64_t{16383}, std::uint64_t{16384}, std::uint64_t{1} << 63, ~std::uint64_t{0}}) {
+    std::string text;
+    emit::perfetto emitter(std::back_inserter(text));
+    emitter.event(event_kind::mark, std::string(static_cast<std::size_t>(time % 300), 'x'), 128, 127, time);
+    emitter.finish();
+    const auto packets = packets_of(text);
+    REQUIRE(packets.size() == 2);
+    CHECK(packets[0].message(60).message(4).number(1) == 128);
+    CHECK(packets[0].message(60).message(4).number(2) == 127);
+    if (time != ~std::uint64_t{0}) CHECK(packets[1].number(8) == time);
+    CHECK(packets[1].message(12).message(2).nested.find(2)->second.size() == time % 300);
+  }
 }

@@ -12,6 +12,7 @@
 #include <backsight/io/zip.hpp>
 #include <backsight/memtrace/final.hpp>
 
+#include <support/drain.hpp>
 #include <support/files.hpp>
 
 namespace backsight::test {
@@ -58,17 +59,6 @@ class trace_builder {
  private:
   std::vector<std::byte> bytes_;
 };
-
-/// All that a reader gives.
-template <class Reader>
-[[nodiscard]] result<std::vector<std::byte>> drain(Reader&& reader, std::size_t piece = 4096) {
-  std::vector<std::byte> all, block(piece);
-  for (;;) {
-    const auto got = reader.read(block);
-    all.insert(all.end(), block.begin(), block.begin() + static_cast<std::ptrdiff_t>(got.partial()));
-    if (!got || got.partial() < block.size()) return {std::move(all), got.error()};
-  }
-}
 
 /// The unpacked bytes of a file, told by its first bytes.
 [[nodiscard]] inline result<std::vector<std::byte>> unpack(const std::vector<std::byte>& packed, std::size_t piece = 4096) {

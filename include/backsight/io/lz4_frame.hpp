@@ -36,13 +36,11 @@ class lz4_reader {
       filled += room;
       position_ += taken;
       unfolded_ += room;
-      if (position_ == packed_.size() && room == 0) {
-        if (hint == 0) done_ = true;
-        else error_ = {errc::truncated, position_};
-      } else if (hint == 0 && position_ == packed_.size()) {
-        done_ = true;
-      } else if (!limit_.allows(position_, unfolded_)) {
+      if (!limit_.allows(position_, unfolded_)) {
         error_ = {errc::expansion, position_};
+      } else if (position_ == packed_.size()) {
+        if (hint == 0) done_ = true;
+        else if (room == 0) error_ = {errc::truncated, position_};
       }
     }
     return {filled, error_};

@@ -98,9 +98,10 @@ class snappy_reader {
     } else if (type < 0x80) {
       return fail(errc::unsupported_type);
     }
-    position_ += 4 + std::size_t{size};
+    const std::size_t next = position_ + 4 + size;
     unfolded_ += chunk_.size();
-    if (!limit_.allows(position_, unfolded_)) fail(errc::expansion);
+    if (!limit_.allows(next, unfolded_)) return fail(errc::expansion);
+    position_ = next;
   }
 
   bool unfold(byte_view body, bool plain) {

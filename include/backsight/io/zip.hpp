@@ -32,6 +32,8 @@ class zip_archive {
   /// Reads the directory. Errors: errc::bad_value when it is not a valid archive, errc::expansion when the members are larger
   /// than their packed bytes can hold.
   [[nodiscard]] static result<zip_archive> open(byte_view bytes, expansion_limit limit = {}) {
+    // libzip takes no bytes at all for an empty archive.
+    if (bytes.empty()) return {errc::bad_value, 0};
     zip_error_t reason;
     zip_error_init(&reason);
     zip_source_t* const source = zip_source_buffer_create(bytes.data(), bytes.size(), 0, &reason);

@@ -54,6 +54,7 @@ set(BACKSIGHT_HEADERS
   include/backsight/core/bytes.hpp
   include/backsight/core/cursor.hpp
   include/backsight/core/error.hpp
+  include/backsight/core/escape.hpp
   include/backsight/core/event.hpp
   include/backsight/core/field.hpp
   include/backsight/core/format.hpp

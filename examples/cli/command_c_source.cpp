@@ -24,6 +24,7 @@
 
 #include <backsight/cfi/arch/generic.hpp>
 #include <backsight/cfi/c_source.hpp>
+#include <backsight/core/escape.hpp>
 #include <backsight/core/text.hpp>
 #include <backsight/elf/symbols.hpp>
 
@@ -113,7 +114,7 @@ int emit_source(const c_source_options& options) {
   if (options.names) functions = functions_of(input.image);
   wanted.names = functions;
   if (!cfi::detail::is_c_identifier(wanted.prefix)) {
-    std::fprintf(stderr, "backsight: %s is not an identifier of C\n", options.prefix.c_str());
+    say("backsight: %s is not an identifier of C\n", options.prefix.c_str());
     return usage;
   }
   output out(options.output);
@@ -214,14 +215,18 @@ int compile_one(const std::string& path, const c_source_options& options, const 
     }
   }
   const std::lock_guard lock(mutex);
-  std::printf("%s.so\t%s\t%s\n", stem.c_str(), path.c_str(), cached ? "cached" : "compiled");
-  return success;
+  output out("-");
+  bs::text::cell(output_iterator(out), stem + ".so", '\t');
+  out.write("\t");
+  bs::text::cell(output_iterator(out), path, '\t');
+  out.write(cached ? "\tcached\n" : "\tcompiled\n");
+  return out.close(success);
 }
 
 int compile_objects(const c_source_options& options) {
   const std::string compiler = find_compiler();
   if (compiler.empty()) {
-    std::fputs("backsight: no C compiler: set CC, or have cc, gcc or clang on the path\n", stderr);
+    say("backsight: no C compiler: set CC, or have cc, gcc or clang on the path\n");
     return bad_input;
   }
   std::error_code error;

@@ -162,7 +162,7 @@ int show_stats(const cfi_options& options) {
         cfi::with_arch(input.image.machine(), [&](auto arch) { count_section<decltype(arch)>(section, counts); });
       });
     }
-    if (found_here == 0) std::fprintf(stderr, "backsight: %s has no call frame information\n", path.c_str());
+    if (found_here == 0) say("backsight: %s has no call frame information\n", path.c_str());
     sections += found_here;
     for (const bs::elf::section s : input.image.sections()) {
       if ((s.flags & bs::elf::section_executable) != 0) counts.code_bytes += s.size;
@@ -260,7 +260,7 @@ int write_table(const cfi_options& options) {
   out.write({reinterpret_cast<const char*>(table->bytes().data()), table->bytes().size()});
   const int code = out.close(success);
   if (code == success && options.output != "-") {
-    std::fprintf(stderr, "%zu bytes, %" PRIu64 " rows\n", table->bytes().size(), table->view().row_count());
+    say("%zu bytes, %" PRIu64 " rows\n", table->bytes().size(), table->view().row_count());
   }
   return code;
 }
@@ -326,7 +326,7 @@ int look_up(const cfi_options& options) {
     errno = 0;
     const std::uint64_t address = std::strtoull(text.c_str(), &end, 16);
     if (errno != 0 || end == text.c_str() || *end != '\0') {
-      std::fprintf(stderr, "backsight: %s is not a hexadecimal address\n", text.c_str());
+      say("backsight: %s is not a hexadecimal address\n", text.c_str());
       return usage;
     }
     bool known = false;

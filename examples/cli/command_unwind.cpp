@@ -39,13 +39,13 @@ int unwind_samples(const unwind_options& options) {
   sample_corpus corpus;
   corpus.samples = std::move(opened.value());
   corpus.load(options.folder,
-              [](const std::string& path) { std::fprintf(stderr, "backsight: no file for %s\n", path.c_str()); });
+              [](const std::string& path) { say("backsight: no file for %s\n", path.c_str()); });
 
   const bool with_compiled = options.with == "compiled";
   backsight::cli::compiled_objects compiled;
   if (with_compiled) {
     compiled.load(options.objects, corpus, [](const std::string& path, const std::string& why) {
-      std::fprintf(stderr, "backsight: no compiled unwinder for %s: %s\n", path.c_str(), why.c_str());
+      say("backsight: no compiled unwinder for %s: %s\n", path.c_str(), why.c_str());
     });
   }
   output out("-");
@@ -98,7 +98,7 @@ void add_unwind_command(CLI::App& app, int& code) {
   sub->add_option("--objects", options->objects, "the folder that `cfi compile` wrote")->needs(with);
   sub->callback([options, &code] {
     if (options->with == "compiled" && options->objects.empty()) {
-      std::fputs("backsight: --with compiled needs --objects\n", stderr);
+      say("backsight: --with compiled needs --objects\n");
       code = usage;
       return;
     }

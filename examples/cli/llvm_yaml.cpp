@@ -5,7 +5,7 @@
 #include <array>
 #include <cstdint>
 
-#include <backsight/core/text.hpp>
+#include <backsight/core/escape.hpp>
 
 namespace cli {
 

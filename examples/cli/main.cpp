@@ -5,6 +5,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <sstream>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -50,11 +51,11 @@ int run(command which, const char* name, const cli::arguments& arguments) {
   const cli::trace_format* const format = format_of(arguments.path());
   if (format == nullptr) return cli::bad_input;
   if (format->*which == nullptr) {
-    std::fprintf(stderr, "backsight: %s does not apply to a %s trace\n", name, format->name);
+    cli::say("backsight: %s does not apply to a %s trace\n", name, format->name);
     return cli::usage;
   }
   if (!arguments.as.empty() && (format->tool == nullptr || arguments.as != format->tool)) {
-    std::fprintf(stderr, "backsight: %s does not read %s traces\n", arguments.as.c_str(), format->name);
+    cli::say("backsight: %s does not read %s traces\n", arguments.as.c_str(), format->name);
     return cli::usage;
   }
   return (format->*which)(arguments);
@@ -181,7 +182,12 @@ int main(int count, char** words) {
   try {
     app.parse(count, words);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? cli::success : cli::usage;
+    std::ostringstream help, problem;
+    const int result = app.exit(error, help, problem);
+    cli::say_text(problem.str());
+    cli::output out("-");
+    out.write(help.str());
+    return out.close(result == 0 ? cli::success : cli::usage);
   }
   return code;
 }

@@ -21,21 +21,39 @@ constexpr std::size_t block_size = std::size_t{1} << 16;
 output::output(const std::string& path) : path_(path == "-" ? "stdout" : path), buffer_(block_size) {
   file_ = path == "-" ? stdout : std::fopen(path.c_str(), "wb");
   if (file_ == nullptr) failed_ = true;
+  else terminal_ = ::isatty(::fileno(file_)) == 1;
 }
 
 output::~output() {
   if (file_ != nullptr && file_ != stdout) std::fclose(file_);
 }
 
-void output::flush() {
-  if (size_ != 0 && !failed_ && std::fwrite(buffer_.data(), 1, size_, file_) != size_) failed_ = true;
-  size_ = 0;
+void output::put(std::string_view text) {
+  if (!text.empty() && !failed_ && std::fwrite(text.data(), 1, text.size(), file_) != text.size()) failed_ = true;
+}
+
+void output::flush(bool goes_on) {
+  std::size_t done = size_;
+  if (terminal_) {
+    std::string shown;
+    done = show_on_terminal(shown, {buffer_.data(), size_}, goes_on);
+    put(shown);
+  } else {
+    put({buffer_.data(), size_});
+  }
+  std::memmove(buffer_.data(), buffer_.data() + done, size_ - done);
+  size_ -= done;
+}
+
+void output::control(std::string_view sequence) {
+  flush(false);
+  put(sequence);
 }
 
 char* output::room(std::size_t size) {
   if (buffer_.size() - size_ < size) {
-    flush();
-    if (buffer_.size() < size) buffer_.resize(size);
+    flush(true);
+    if (buffer_.size() - size_ < size) buffer_.resize(size_ + size);
   }
   return buffer_.data() + size_;
 }
@@ -66,7 +84,7 @@ void output::print(const char* format, ...) {
 
 int output::close(int code) {
   if (file_ != nullptr) {
-    flush();
+    flush(false);
     if (std::fflush(file_) != 0) failed_ = true;
   }
   if (!failed_) return code;
@@ -76,18 +94,18 @@ int output::close(int code) {
 }
 
 int report_error(const std::string& file, const backsight::trace_error& error, std::string_view detail) {
-  std::fprintf(stderr, "%s:%" PRIu64 ": %s%s%.*s\n", file.c_str(), error.offset, backsight::message(error.code),
+  say("%s:%" PRIu64 ": %s%s%.*s\n", file.c_str(), error.offset, backsight::message(error.code),
                detail.empty() ? "" : ": ", static_cast<int>(detail.size()), detail.data());
   return bad_input;
 }
 
 int report_error(const std::string& file, std::string_view message) {
-  std::fprintf(stderr, "%s: %.*s\n", file.c_str(), static_cast<int>(message.size()), message.data());
+  say("%s: %.*s\n", file.c_str(), static_cast<int>(message.size()), message.data());
   return bad_input;
 }
 
 void report_fault(const std::string& file, const backsight::fault& fault) {
-  std::fprintf(stderr, "%s:%" PRIu64 ": %s; %" PRIu64 " bytes skipped\n", file.c_str(), fault.offset,
+  say("%s:%" PRIu64 ": %s; %" PRIu64 " bytes skipped\n", file.c_str(), fault.offset,
                backsight::message(fault.code), fault.skipped);
 }
 

@@ -16,6 +16,8 @@
 #include <backsight/core/error.hpp>
 #include <backsight/io/mapped_file.hpp>
 
+#include "terminal.hpp"
+
 namespace cli {
 
 /// Exit codes of the program.
@@ -70,16 +72,21 @@ class output {
   /// printf into the stream, for what is not hot.
   [[gnu::format(printf, 2, 3)]] void print(const char* format, ...);
 
+  /// Sends a terminal something to do. All else that goes to a terminal is text, in which control characters are shown.
+  void control(std::string_view sequence);
+
   /// Flushes; `code` when all was written, else reports the error and gives bad_input.
   [[nodiscard]] int close(int code);
 
  private:
-  void flush();
+  void put(std::string_view text);
+  void flush(bool goes_on);
 
   std::FILE* file_ = nullptr;
   std::string path_;
   std::vector<char> buffer_;
   std::size_t size_ = 0;
+  bool terminal_ = false;
   bool failed_ = false;
 };
 

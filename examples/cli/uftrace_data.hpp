@@ -66,6 +66,11 @@ class text_out {
     to_.write(text_);
     text_.clear();
   }
+  /// See output::control.
+  void control(std::string_view sequence) {
+    flush();
+    to_.control(sequence);
+  }
 
  private:
   output& to_;

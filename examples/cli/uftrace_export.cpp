@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <ctime>
 #include <iterator>
+#include <span>
 #include <unordered_map>
 
 #include <sys/stat.h>
 
 #include <backsight/analysis/call_tree.hpp>
+#include <backsight/core/escape.hpp>
 #include <backsight/core/text.hpp>
 #include <backsight/emit/dot.hpp>
 #include <backsight/emit/perfetto.hpp>
@@ -62,6 +64,33 @@ int export_folded(const arguments& from, const uftrace_data& data, text_out& out
   return success;
 }
 
+/// The text from `begin` on stands between quotes in JSON and is escaped, if all is well. What is not, because it was cut or
+/// comes from a file that says otherwise, is escaped here.
+void keep_in_quotes(std::string& text, std::size_t begin) {
+  const std::string given = text.substr(begin);
+  text.resize(begin);
+  const auto is_hexadecimal = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); };
+  for (std::size_t at = 0; at < given.size();) {
+    std::size_t size = 0;
+    const std::span<const char> rest(given.data() + at, given.size() - at);
+    if (rest[0] == '\\' && rest.size() > 1) {
+      if (std::string_view("\"\\/bfnrt").find(rest[1]) != std::string_view::npos) size = 2;
+      if (rest[1] == 'u' && rest.size() > 5 && std::all_of(rest.begin() + 2, rest.begin() + 6, is_hexadecimal)) size = 6;
+    } else if (rest[0] != '"' && rest[0] != '\\') {
+      const backsight::text::symbol found = backsight::text::symbol_at(rest, 0);
+      if (found.valid && !found.is_control()) size = found.size;
+    }
+    if (size != 0) {
+      text.append(given, at, size);
+    } else {
+      std::string escaped;
+      (void)backsight::text::quoted(std::back_inserter(escaped), std::string_view(given).substr(at, size = 1));
+      text.append(escaped, 1, escaped.size() - 2);
+    }
+    at += size;
+  }
+}
+
 /// `uftrace dump --chrome`.
 class chrome_export {
  public:
@@ -76,8 +105,10 @@ class chrome_export {
     const auto comms = final_names(recording_);
     for (std::size_t i = 0; i < recording_.data.size(); ++i) {
       for (const char* kind : {"process_name", "thread_name"}) {
-        add_format(out_.text(), "{\"ts\":0,\"ph\":\"M\",\"pid\":%u,\"name\":\"%s\",\"args\":{\"name\":\"[%u] %s\"}},", recording_.data[i].tid,
-                   kind, recording_.data[i].tid, comms[i].c_str());
+        add_format(out_.text(), "{\"ts\":0,\"ph\":\"M\",\"pid\":%u,\"name\":\"%s\",\"args\":{\"name\":\"[%u] ", recording_.data[i].tid,
+                   kind, recording_.data[i].tid);
+        add_name(comms[i]);
+        out_.text() += "\"}},";
         out_.line();
       }
     }
@@ -104,10 +135,7 @@ class chrome_export {
   }
 
   void add_name(std::string_view name) {
-    for (const char c : name) {
-      if (c == '"' || c == '\\') out_.text() += '\\';
-      out_.text() += c;
-    }
+    for (const char c : name) uftrace::detail::add_chrome_byte(out_.text(), static_cast<unsigned char>(c));
   }
 
   /// The row up to the name; `add_end` finishes it.
@@ -145,6 +173,7 @@ class chrome_export {
     const std::size_t before = text.size();
     values_.values(text, r, uftrace::text_style::chrome);
     if (text.size() - before > 2047) text.resize(before + 2047);
+    keep_in_quotes(text, before);
     text += entry ? ")\"}" : "\"}";
   }
 
@@ -185,13 +214,17 @@ class chrome_export {
     const std::string name(uftrace::detail::as_text(r.payload));
     separate();
     if (main) {
-      add_format(out_.text(), "{\"ts\":0,\"ph\":\"M\",\"pid\":%u,\"name\":\"process_name\",\"args\":{\"name\":\"%s\"}},", tid, name.c_str());
+      add_format(out_.text(), "{\"ts\":0,\"ph\":\"M\",\"pid\":%u,\"name\":\"process_name\",\"args\":{\"name\":\"", tid);
+      add_name(name);
+      out_.text() += "\"}},";
       out_.line();
-      add_format(out_.text(), "{\"ts\":0,\"ph\":\"M\",\"pid\":%u,\"name\":\"thread_name\",\"args\":{\"name\":\"%s\"}}", tid, name.c_str());
+      add_format(out_.text(), "{\"ts\":0,\"ph\":\"M\",\"pid\":%u,\"name\":\"thread_name\",\"args\":{\"name\":\"", tid);
     } else {
-      add_format(out_.text(), "{\"ts\":0,\"ph\":\"M\",\"pid\":%u,\"tid\":%u,\"name\":\"thread_name\",\"args\":{\"name\":\"[%u] %s\"}}",
-                 recording_.tasks[number].pid, tid, tid, name.c_str());
+      add_format(out_.text(), "{\"ts\":0,\"ph\":\"M\",\"pid\":%u,\"tid\":%u,\"name\":\"thread_name\",\"args\":{\"name\":\"[%u] ",
+                 recording_.tasks[number].pid, tid, tid);
     }
+    add_name(name);
+    out_.text() += "\"}}";
   }
 
   void finish() {
@@ -228,7 +261,9 @@ class chrome_export {
       text += ',';
       out_.line();
       text += "\"command_line\":\"";
-      text += command;
+      const std::size_t before = text.size();
+      text += command;  // The recorder has escaped it.
+      keep_in_quotes(text, before);
       text += '"';
     }
     out_.line();
@@ -348,7 +383,7 @@ int uftrace_stacks(const arguments& from) {
       } else if (from.format == "json") {
         add_format(text, "{\"self_ns\":%llu,\"total_ns\":%llu,\"calls\":%llu,\"path\":", static_cast<unsigned long long>(self(i)),
                    static_cast<unsigned long long>(nodes[i].time), static_cast<unsigned long long>(nodes[i].calls));
-        (void)backsight::text::quoted(std::back_inserter(text), byte_view(reinterpret_cast<const std::byte*>(joined.data()), joined.size()));
+        (void)backsight::text::quoted(std::back_inserter(text), joined);
         text += '}';
       } else {
         add_padded(text, self(i), 1);
@@ -357,7 +392,7 @@ int uftrace_stacks(const arguments& from) {
         text += separator;
         add_padded(text, nodes[i].calls, 1);
         text += separator;
-        text += joined;
+        (void)backsight::text::cell(std::back_inserter(text), joined, separator);
       }
       out.line();
     }

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include <backsight/core/text.hpp>
+#include <backsight/core/escape.hpp>
 
 namespace cli {
 
@@ -154,7 +154,7 @@ void print_tasks(const uftrace::recording& recording, text_out& out) {
 void print_json(const uftrace::recording& recording, text_out& out) {
   std::string& text = out.text();
   const auto quoted = [&](std::string_view value) {
-    (void)backsight::text::quoted(std::back_inserter(text), byte_view(reinterpret_cast<const std::byte*>(value.data()), value.size()));
+    (void)backsight::text::quoted(std::back_inserter(text), value);
   };
   const uftrace::info& info = recording.info;
   add_format(text, "{\"format\":\"uftrace\",\"version\":%u,\"byte_order\":\"%s\",\"bits\":%d,\"features\":%llu,\"info\":{", info.version,

@@ -185,11 +185,11 @@ class replay {
       switch (one) {
         case column::duration: add_duration(text, p.duration); break;
         case column::tid:
-          if (colored_) add_format(text, "\033[%dm", 31 + static_cast<int>(r.data_index % 6));
+          if (colored_) out_.control("\033[" + std::to_string(31 + r.data_index % 6) + "m");
           text += '[';
           add_padded(text, recording_.data[r.data_index].tid, 7);
           text += ']';
-          if (colored_) text += "\033[0m";
+          if (colored_) out_.control("\033[0m");
           break;
         case column::address:
           if (p.has_address) add_padded_hex(text, p.address & 0xffffffffffff, 12);

@@ -8,7 +8,7 @@
 #include <memory>
 #include <thread>
 
-#include <backsight/core/text.hpp>
+#include <backsight/core/escape.hpp>
 
 namespace cli {
 
@@ -137,23 +137,6 @@ void print_table(const arguments& from, text_out& out, const std::vector<named_r
   }
 }
 
-void add_cell(std::string& text, std::string_view cell, char separator) {
-  if (separator == ',' && cell.find_first_of(",\"\n") != std::string_view::npos) {
-    text += '"';
-    for (const char c : cell) {
-      if (c == '"') text += '"';
-      text += c;
-    }
-    text += '"';
-  } else {
-    text += cell;
-  }
-}
-
-void add_json(std::string& text, std::string_view cell) {
-  (void)backsight::text::quoted(std::back_inserter(text), byte_view(reinterpret_cast<const std::byte*>(cell.data()), cell.size()));
-}
-
 void print_machine(const arguments& from, text_out& out, const std::vector<named_row>& rows) {
   std::string& text = out.text();
   if (from.format == "json") {
@@ -162,7 +145,7 @@ void print_machine(const arguments& from, text_out& out, const std::vector<named
     for (const auto& [row, name] : rows) {
       text += first ? "{\"function\":" : ",\n{\"function\":";
       first = false;
-      add_json(text, name);
+      (void)text::quoted(std::back_inserter(text), name);
       add_format(text, ",\"calls\":%llu,\"total_ns\":%llu,\"self_ns\":%llu,\"recursive_ns\":%llu,\"min_ns\":%llu,\"max_ns\":%llu}",
                  static_cast<unsigned long long>(row.calls), static_cast<unsigned long long>(row.total),
                  static_cast<unsigned long long>(row.self), static_cast<unsigned long long>(row.recursive),
@@ -180,7 +163,7 @@ void print_machine(const arguments& from, text_out& out, const std::vector<named
   }
   out.line();
   for (const auto& [row, name] : rows) {
-    add_cell(text, name, separator);
+    (void)text::cell(std::back_inserter(text), name, separator);
     for (const std::uint64_t value : {row.calls, row.total, row.self, row.recursive, row.min, row.max}) {
       text += separator;
       add_padded(text, value, 1);

@@ -248,12 +248,11 @@ int xray_stacks(const arguments& asked) {
     } else if (asked.format == "json") {
       out.print("%s{\"self_%s\":%" PRIu64 ",\"total_%s\":%" PRIu64 ",\"count\":%" PRIu64 ",\"path\":", std::exchange(before, ",\n"), unit, self, unit,
                 total, node.count);
-      text::quoted(output_iterator(out), path.data(), path.size());
+      text::quoted(output_iterator(out), path);
       out.write("}");
     } else {
       out.print("%" PRIu64 "%c%" PRIu64 "%c%" PRIu64 "%c", self, s, total, s, node.count, s);
-      if (s == ',') write_csv_field(out, path);
-      else out.write(path);
+      text::cell(output_iterator(out), path, s);
       out.write("\n");
     }
   }

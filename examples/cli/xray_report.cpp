@@ -7,7 +7,7 @@
 
 #include <backsight/analysis/function_table.hpp>
 #include <backsight/analysis/parallel.hpp>
-#include <backsight/core/text.hpp>
+#include <backsight/core/escape.hpp>
 
 #include "xray_trace.hpp"
 
@@ -181,15 +181,14 @@ void print_rows(output& out, const std::vector<row>& rows, xray_names& names, co
                 ",\"99p_%s\":%" PRIu64 ",\"max_%s\":%" PRIu64 ",\"sum_%s\":%" PRIu64 ",\"self_%s\":%" PRIu64 ",\"function\":",
                 std::exchange(before, ",\n"), at.function, at.count, unit, ns(at.min), unit, ns(at.median), unit, ns(at.p90), unit, ns(at.p99), unit,
                 ns(at.max), unit, ns(at.sum), unit, ns(at.self));
-      text::quoted(output_iterator(out), name.data(), name.size());
+      text::quoted(output_iterator(out), name);
       out.write("}");
     } else {
       const char s = format == "csv" ? ',' : '\t';
       for (const std::uint64_t value : {at.function, at.count, ns(at.min), ns(at.median), ns(at.p90), ns(at.p99), ns(at.max), ns(at.sum), ns(at.self)}) {
         out.print("%" PRIu64 "%c", value, s);
       }
-      if (format == "csv") write_csv_field(out, name);
-      else out.write(name);
+      text::cell(output_iterator(out), name, s);
       out.write("\n");
     }
   }
@@ -235,7 +234,7 @@ int xray_report(const arguments& asked) {
   if (!asked.sort.empty()) {
     const auto found = std::ranges::find(columns, asked.sort, [](const auto& c) { return std::string(c.first); });
     if (found == columns.end()) {
-      std::fprintf(stderr, "backsight: there is no column %s to sort by\n", asked.sort.c_str());
+      say("backsight: there is no column %s to sort by\n", asked.sort.c_str());
       return usage;
     }
     sort_by = found->second;
@@ -267,7 +266,7 @@ int xray_report(const arguments& asked) {
   print_rows(out, rows, names, trace.log(), asked.format);
   const int code = out.close(trace.report_faults());
   if (all.faults.unmatched_exits + all.faults.missing_exits + all.faults.unfinished != 0) {
-    std::fprintf(stderr, "%s: %" PRIu64 " exits without entry, %" PRIu64 " calls closed by their caller, %" PRIu64 " calls without exit\n",
+    say("%s: %" PRIu64 " exits without entry, %" PRIu64 " calls closed by their caller, %" PRIu64 " calls without exit\n",
                  asked.path().c_str(), all.faults.unmatched_exits, all.faults.missing_exits, all.faults.unfinished);
   }
   return code;

@@ -21,14 +21,8 @@ std::string close_brackets(std::string name) {
 
 }  // namespace
 
-void write_csv_field(output& out, std::string_view text) {
-  out.write("\"");
-  for (const char c : text) out.write(c == '"' ? std::string_view("\"\"") : std::string_view(&c, 1));
-  out.write("\"");
-}
-
 int no_such_form(const char* command) {
-  std::fprintf(stderr, "backsight: llvm-xray has no %s to print as\n", command);
+  say("backsight: llvm-xray has no %s to print as\n", command);
   return usage;
 }
 

@@ -90,9 +90,6 @@ class xray_trace {
   std::map<std::uint64_t, backsight::fault> faults_;
 };
 
-/// Writes a text as a CSV field between quotes, quotes inside doubled.
-void write_csv_field(output& out, std::string_view text);
-
 /// Reports that llvm-xray has nothing to compare a command with, and gives `usage`.
 int no_such_form(const char* command);
 

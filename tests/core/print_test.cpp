@@ -40,6 +40,18 @@ struct stroke {
 constexpr auto stroke_bytes = bytes<5, 0xaa, 0xfd, 0, 0xfe, 0xff, 0xca, 0xfe, 0, 0, 0xc0, 0x3f>;
 constexpr auto unnamed_bytes = bytes<0x13, 0xaa, 0xfd, 0, 0xfe, 0xff, 0xca, 0xfe, 0, 0, 0xc0, 0x3f>;
 
+// Names of members and enumerators are what the author of a schema likes.
+enum class hostile : std::uint8_t { odd = 1 };
+constexpr const char* enumerator_name(hostile) { return "say \"a, b\"\n"; }
+struct odd_names {
+  static constexpr const char* name = "a \"record\", odd";
+  static constexpr field<"co,l\"our\"", hostile> colour{};
+  static constexpr field<"wid\tth", double> width{};
+  static constexpr layout fields{colour, width};
+};
+constexpr auto odd_bytes = bytes<1, 0, 0, 0, 0, 0, 0, 0xf8, 0x3f>;
+constexpr auto nan_bytes = bytes<1, 0, 0, 0, 0, 0, 0, 0xf8, 0x7f>;
+
 }  // namespace paint
 
 namespace {
@@ -99,6 +111,28 @@ TEST_CASE("enumerations print their names, or numbers where they have none; padd
   text.clear();
   json_line(std::back_inserter(text), named, 0);
   CHECK(text == R"({"record":"stroke","offset":0,"wet":1,"hue":"green","kind":"-3","angle":-2,"tag":"cafe","width":"1.5"})");
+}
+
+TEST_CASE("names are escaped in JSON and quoted in tables, and a NaN is null") {
+  const record<paint::odd_names, order::little> item(paint::odd_bytes.data()), nan(paint::nan_bytes.data());
+  std::string text;
+  json_line(std::back_inserter(text), item, 7);
+  CHECK(text == R"({"record":"a \"record\", odd","offset":7,"co,l\"our\"":"say \"a, b\"\n","wid\tth":"1.5"})");
+  text.clear();
+  json_line(std::back_inserter(text), nan, 7);
+  CHECK(text.ends_with(R"("wid\tth":null})"));
+  text.clear();
+  csv_line(std::back_inserter(text), nan);
+  CHECK(text == "\"say \"\"a, b\"\"\n\",nan");
+  text.clear();
+  csv_header<paint::odd_names>(std::back_inserter(text));
+  CHECK(text == "\"co,l\"\"our\"\"\",wid\tth");
+  text.clear();
+  csv_header<paint::odd_names>(std::back_inserter(text), '\t');
+  CHECK(text == R"(co,l"our"	wid\tth)");
+  text.clear();
+  csv_line(std::back_inserter(text), item, '\t');
+  CHECK(text == R"(say "a, b"\n	1.5)");
 }
 
 TEST_CASE("floating-point numbers print the shortest text that reads back the same, or their bits in a constant expression") {

@@ -64,3 +64,19 @@ TEST_CASE("a DOT graph of nothing is a graph") {
       [](auto out, std::uint64_t) { return out; });
   CHECK(text == "digraph calls {\n  node [shape=box];\n}\n");
 }
+
+TEST_CASE("names of nodes may be strings that are made for each call, and hold what they like") {
+  analysis::call_tree tree;
+  analysis::call_stack stack;
+  for (const auto& event : {enter(1, 0), exit(1, 4)}) tree.take(stack, event);
+  std::string text;
+  emit::dot(
+      std::back_inserter(text), tree,
+      [](std::uint64_t) { return std::string("a name that is too long to be kept inside of a string: \x1b[2J\n\"]; f2 [\xff"); },
+      [](auto out, std::uint64_t time) { return text::decimal(out, time); });
+  CHECK(text ==
+        "digraph calls {\n"
+        "  node [shape=box];\n"
+        "  f1 [label=\"a name that is too long to be kept inside of a string: \\\\x1b[2J \\\"]; f2 [\\\\xff\\n1 calls, self 4\"];\n"
+        "}\n");
+}

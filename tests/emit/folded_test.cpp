@@ -43,3 +43,16 @@ TEST_CASE("a path of width 0 has no line, one of width 1 has") {
   CHECK(lines_of([](const analysis::call_tree::node& node) { return node.count; }) == "a 1\na;b 1\na;c 1\na;d 1\n");
   CHECK(lines_of([](const analysis::call_tree::node&) { return std::uint64_t{0}; }).empty());
 }
+
+TEST_CASE("names may be strings that are made for each call") {
+  analysis::call_tree tree;
+  analysis::call_stack stack;
+  for (const auto& event : {enter(1, 0), enter(2, 2), exit(2, 7), exit(1, 10)}) tree.take(stack, event);
+  std::string text;
+  emit::folded(
+      std::back_inserter(text), tree,
+      [](std::uint64_t function) { return "a name that is too long to be kept inside of a string " + std::to_string(function); },
+      [](const analysis::call_tree::node& node) { return node.self; });
+  const std::string name = "a name that is too long to be kept inside of a string ";
+  CHECK(text == name + "1 5\n" + name + "1;" + name + "2 5\n");
+}

@@ -173,3 +173,14 @@ TEST_CASE("numbers of a Perfetto trace keep their value at every length") {
     CHECK(packets[1].message(12).message(2).nested.find(2)->second.size() == time % 300);
   }
 }
+
+TEST_CASE("names in a Perfetto trace are UTF-8") {
+  std::string text;
+  emit::perfetto emitter(std::back_inserter(text));
+  emitter.event(event_kind::mark, "caf\xc3\xa9 \xff\xc3", 7, 300, 1);
+  emitter.finish();
+  const proto trace(text);
+  REQUIRE(trace.nested.count(1) == 2);
+  const proto last(std::prev(trace.nested.end())->second);
+  CHECK(last.message(12).message(2).nested.find(2)->second == "caf\xc3\xa9 \\xff\\xc3");
+}

@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include <backsight/core/any_record.hpp>
+#include <backsight/core/escape.hpp>
 #include <backsight/core/text.hpp>
 
 namespace backsight {
@@ -17,7 +18,10 @@ namespace backsight {
 /// How print calls a record of schema S: its `name`, or "record" where it declares none.
 template <schema S>
 [[nodiscard]] constexpr const char* name_of_schema() noexcept {
-  if constexpr (requires { { S::name } -> std::convertible_to<const char*>; }) return S::name;
+  if constexpr (requires {
+                  { S::name } -> std::convertible_to<const char*>;
+                })
+    return S::name;
   else return "record";
 }
 
@@ -27,7 +31,8 @@ namespace detail {
 template <class Out, std::floating_point T>
 constexpr Out print_floating(Out out, T value) {
   if (std::is_constant_evaluated()) {
-    return text::hexadecimal(text::literal(out, "0x"), std::bit_cast<unsigned_of_size<sizeof(T)>>(value), sizeof(T) * 2);
+    return text::hexadecimal(text::literal(out, "0x"), std::bit_cast<unsigned_of_size<sizeof(T)>>(value),
+                             sizeof(T) * 2);
   }
   char characters[32];
   const auto written = std::to_chars(characters, characters + sizeof characters, value);
@@ -75,7 +80,45 @@ constexpr Out print(Out out, const record<S, O>& item) {
   return out;
 }
 
-/// Writes the names of the members, separated by `separator`: the head of a CSV table of this record.
+namespace detail {
+
+/// The name of an enumerator as print_value has it; null for other values.
+template <class T>
+[[nodiscard]] constexpr const char* name_of_value([[maybe_unused]] const T& value) noexcept {
+  if constexpr (std::is_enum_v<T>) {
+    if constexpr (requires { enumerator_name(value); }) return enumerator_name(value);
+  }
+  return nullptr;
+}
+
+/// print_value as a cell of a table. Only names can need quotes: the rest is digits, letters, `.`, `+` and `-`.
+template <class Out, class T>
+constexpr Out print_cell(Out out, const T& value, char separator) {
+  if (const char* name = name_of_value(value)) return text::cell(out, text::characters_of(name), separator);
+  return print_value(out, value);
+}
+
+/// print_value as JSON has it: integers as numbers, a NaN as null, the rest as texts.
+template <class Out, class T>
+constexpr Out print_json(Out out, const T& value) {
+  if constexpr (std::is_floating_point_v<T>) {
+    if (value != value) return text::literal(out, "null");
+  }
+  if constexpr (std::is_integral_v<T>) {
+    return print_value(out, value);
+  } else {
+    if (const char* name = name_of_value(value)) return text::quoted(out, text::characters_of(name));
+    *out++ = '"';
+    out = print_value(out, value);
+    *out++ = '"';
+    return out;
+  }
+}
+
+}  // namespace detail
+
+/// Writes the names of the members, separated by `separator`: the head of a CSV table of this record. Names that need it are
+/// quoted (text::cell).
 template <schema S, class Out>
 constexpr Out csv_header(Out out, char separator = ',') {
   bool first = true;
@@ -83,7 +126,7 @@ constexpr Out csv_header(Out out, char separator = ',') {
     if constexpr (!M::is_padding) {
       if (!first) *out++ = separator;
       first = false;
-      out = text::literal(out, M::name());
+      out = text::cell(out, text::characters_of(M::name()), separator);
     }
   });
   if constexpr (has_payload<S>) {
@@ -101,7 +144,7 @@ constexpr Out csv_line(Out out, const record<S, O>& item, char separator = ',') 
     if constexpr (!M::is_padding) {
       if (!first) *out++ = separator;
       first = false;
-      out = print_value(out, item.template member_at<index>());
+      out = detail::print_cell(out, item.template member_at<index>(), separator);
     }
   });
   if constexpr (has_payload<S>) {
@@ -111,19 +154,19 @@ constexpr Out csv_line(Out out, const record<S, O>& item, char separator = ',') 
   return out;
 }
 
-/// Writes a record as one JSON object, `{"record":"name","offset":N,"member":value,...}`: integers as numbers, the rest as
-/// strings, a payload as text::quoted has it.
+/// Writes a record as one JSON object, `{"record":"name","offset":N,"member":value,...}`: integers as numbers, a NaN
+/// as null, the rest as texts; names and a payload as text::quoted has them.
 template <class Out, schema S, order O>
 constexpr Out json_line(Out out, const record<S, O>& item, std::uint64_t offset) {
-  out = text::literal(text::literal(text::literal(out, "{\"record\":\""), name_of_schema<S>()), "\",\"offset\":");
+  out = text::quoted(text::literal(out, "{\"record\":"), text::characters_of(name_of_schema<S>()));
+  out = text::literal(out, ",\"offset\":");
   out = text::decimal(out, offset);
   for_each_member<S>([&]<class M>(M, auto index) {
     if constexpr (!M::is_padding) {
-      using value = typename M::value_type;
-      constexpr bool number = std::is_integral_v<value>;
-      out = text::literal(text::literal(text::literal(out, ",\""), M::name()), number ? "\":" : "\":\"");
-      out = print_value(out, item.template member_at<index>());
-      if constexpr (!number) *out++ = '"';
+      *out++ = ',';
+      out = text::quoted(out, text::characters_of(M::name()));
+      *out++ = ':';
+      out = detail::print_json(out, item.template member_at<index>());
     }
   });
   if constexpr (has_payload<S>) out = text::quoted(text::literal(out, ",\"payload\":"), item.payload());
@@ -168,11 +211,13 @@ inline constexpr format_columns<F> columns_of = [] {
 /// Writes the head of one CSV table for all records of a format: offset, record, the names of all members, payload.
 template <record_format F, class Out>
 constexpr Out csv_header_of_format(Out out, char separator = ',') {
-  out = text::literal(text::literal(out, "offset"), (separator == ',' ? ",record" : "\trecord"));
+  out = text::literal(out, "offset");
+  *out++ = separator;
+  out = text::literal(out, "record");
   constexpr auto& columns = detail::columns_of<F>;
   for (std::size_t i = 0; i < columns.count; ++i) {
     *out++ = separator;
-    out = text::literal(out, columns.names[i]);
+    out = text::cell(out, text::characters_of(columns.names[i]), separator);
   }
   if (columns.payload) {
     *out++ = separator;
@@ -188,13 +233,13 @@ constexpr Out csv_line(Out out, const any_record<F>& item, char separator = ',')
   out = text::decimal(out, item.offset());
   *out++ = separator;
   visit(item, [&]<schema S, order O>(const record<S, O>& typed) {
-    out = text::literal(out, name_of_schema<S>());
+    out = text::cell(out, text::characters_of(name_of_schema<S>()), separator);
     for (std::size_t column = 0; column < columns.count; ++column) {
       *out++ = separator;
       for_each_member<S>([&]<class M>(M, auto index) {
         if constexpr (!M::is_padding) {
           constexpr std::size_t own = columns.find(M::name());
-          if (own == column) out = print_value(out, typed.template member_at<index>());
+          if (own == column) out = detail::print_cell(out, typed.template member_at<index>(), separator);
         }
       });
     }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include <backsight/core/escape.hpp>
 #include <backsight/core/event.hpp>
 #include <backsight/core/text.hpp>
 
@@ -22,7 +23,7 @@ class chrome_json {
     if (first_) start_ns_ = time_ns;
     out_ = text::literal(out_, first_ ? "\n{\"name\":" : ",\n{\"name\":");
     first_ = false;
-    out_ = text::quoted(out_, name.data(), name.size());
+    out_ = text::quoted(out_, name);
     const char* phase = ",\"ph\":\"E\",\"pid\":";
     if (kind == event_kind::enter) phase = ",\"ph\":\"B\",\"pid\":";
     if (kind == event_kind::mark) phase = ",\"ph\":\"i\",\"s\":\"t\",\"pid\":";

@@ -7,13 +7,14 @@
 #include <utility>
 
 #include <backsight/analysis/call_tree.hpp>
+#include <backsight/core/escape.hpp>
 #include <backsight/core/text.hpp>
 
 namespace backsight::emit {
 
 /// Writes the call graph of a call tree in the DOT language of Graphviz: a node for each function with its calls and self
 /// time, an edge for each caller and callee with calls and total time, in order of function id. Times go through
-/// `print_time(out, ticks)`; `name(function)` gives a std::string_view.
+/// `print_time(out, ticks)`; `name(function)` gives a std::string_view or what converts to one, such as a std::string.
 template <class Out, class Name, class PrintTime>
 Out dot(Out out, const analysis::call_tree& tree, Name&& name, PrintTime&& print_time) {
   struct sums {
@@ -36,10 +37,8 @@ Out dot(Out out, const analysis::call_tree& tree, Name&& name, PrintTime&& print
   for (const auto& [function, sum] : functions) {
     out = text::decimal(text::literal(out, "  f"), function);
     out = text::literal(out, " [label=\"");
-    for (const char c : std::string_view(name(function))) {
-      if (c == '"' || c == '\\') *out++ = '\\';
-      *out++ = c == '\n' ? ' ' : c;
-    }
+    const auto& of_function = name(function);  // Keeps a std::string alive, which a view of it alone would not.
+    out = text::dot_label(out, std::string_view(of_function));
     out = text::decimal(text::literal(out, "\\n"), sum.count);
     out = print_time(text::literal(out, " calls, self "), sum.time);
     out = text::literal(out, "\"];\n");

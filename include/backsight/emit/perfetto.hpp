@@ -3,10 +3,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 
+#include <backsight/core/escape.hpp>
 #include <backsight/core/event.hpp>
 
 namespace backsight::emit {
@@ -35,7 +37,9 @@ class perfetto {
       if (inserted) {
         std::string entry, interned;
         number(entry, 1, at->second);
-        bytes(entry, 2, name);
+        std::string readable;  // A string of protobuf is UTF-8, or its readers refuse all of the trace.
+        (void)text::as_utf8(std::back_inserter(readable), name);
+        bytes(entry, 2, readable);
         bytes(interned, 2, entry);
         bytes(packet_, 12, interned);
       }

@@ -155,6 +155,25 @@ TEST_CASE("calls that begin behind very many exits in vain are found when they e
   }
 }
 
+TEST_CASE("recursive calls are all found behind very many exits in vain") {
+  constexpr std::uint64_t levels = 1000;
+  const auto nothing = [](const auto&...) {};
+  call_stack stack;
+  for (std::uint64_t i = 0; i < levels; ++i) stack.take(enter(1 + i % 2, i), nothing, nothing);
+  for (std::uint64_t i = 0; i < 100; ++i) stack.take(exit(9, levels), nothing, nothing);
+  // Each exit of 1 closes the 2 above it too.
+  for (std::uint64_t i = 1; i <= levels / 2; ++i) {
+    const auto calls = calls_of(stack, {exit(1, levels + i)});
+    REQUIRE(calls.size() == 2);
+    CHECK(calls[1].start == levels - 2 * i);
+  }
+  CHECK(stack.frames().empty());
+  CHECK(stack.faults().unmatched_exits == 100);
+  CHECK(stack.faults().missing_exits == levels / 2);
+  CHECK(calls_of(stack, {exit(1, 5000), exit(2, 5000)}).empty());
+  CHECK(stack.faults().unmatched_exits == 102);
+}
+
 TEST_CASE("faults of several stacks add up") {
   analysis::call_faults sum{.unmatched_exits = 1, .missing_exits = 2, .unfinished = 3};
   sum.add({.unmatched_exits = 10, .missing_exits = 20, .unfinished = 30});

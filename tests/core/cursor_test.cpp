@@ -39,6 +39,22 @@ constexpr bool keeps_the_first_error() {
          in.c_string().empty() && in.rest().empty() && in.at_end() && in.uleb128() == 0 && in.sleb128() == 0 && in.offset() == 51;
 }
 
+constexpr bool stays_where_its_error_is() {
+  constexpr auto data = bytes<1, 2, 3>;
+  little_cursor in(data, 50);
+  in.skip(2);
+  in.skip(2);
+  const bool failed = in.error() == trace_error{errc::truncated, 52} && in.position() == 2;
+  in.seek(0);
+  in.skip(0);
+  little_cursor whole(data);
+  whole.skip(3);
+  whole.seek(3);
+  const bool at_end = !whole.failed() && whole.at_end();
+  whole.seek(4);
+  return failed && in.position() == 2 && in.offset() == 52 && at_end && whole.error() == trace_error{errc::out_of_range, 3};
+}
+
 constexpr trace_error error_of(byte_view data, void (*read)(little_cursor&)) {
   little_cursor in(data);
   read(in);
@@ -129,6 +145,11 @@ TEST_CASE("a cursor reads numbers, texts and blocks one after the other") {
 TEST_CASE("a cursor keeps its first error and gives zeros from then on") {
   STATIC_REQUIRE(keeps_the_first_error());
   CHECK(keeps_the_first_error());
+}
+
+TEST_CASE("a cursor stays where its error is, and may stand at the end without one") {
+  STATIC_REQUIRE(stays_where_its_error_is());
+  CHECK(stays_where_its_error_is());
 }
 
 TEST_CASE("unsigned LEB128 numbers are read up to 64 bits, padded ones too") {

@@ -474,6 +474,14 @@ TEST_CASE("salvage goes on right behind the first byte of what cannot be decoded
                           {errc::unknown_record, 50, 1}, {errc::unknown_record, 53, 1}, {errc::unknown_record, 58, 2}});
 }
 
+TEST_CASE("salvage does not go on at the damage itself, though that looks safe") {
+  constexpr auto data = bytes<3, 0, 3, 255, 3, 0, 4, 0>;
+  const salvaged<format> all(data);
+  CHECK(all.count == 1);
+  CHECK(all.offsets == std::vector<std::uint64_t>{0, 4, 6});
+  CHECK(all.faults == std::vector<fault>{{errc::bad_size, 2, 2}});
+}
+
 TEST_CASE("salvage of a format without safe places skips all from the first damage on") {
   constexpr auto data = bytes<0, 1, 5, 0, 1, 0, 1>;
   const salvaged<stopping_format> all(data, 10);

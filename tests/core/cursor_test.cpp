@@ -52,7 +52,8 @@ constexpr bool stays_where_its_error_is() {
   whole.seek(3);
   const bool at_end = !whole.failed() && whole.at_end();
   whole.seek(4);
-  return failed && in.position() == 2 && in.offset() == 52 && at_end && whole.error() == trace_error{errc::out_of_range, 3};
+  return failed && in.position() == 2 && in.offset() == 52 && at_end &&
+         whole.error() == trace_error{errc::out_of_range, 3};
 }
 
 constexpr trace_error error_of(byte_view data, void (*read)(little_cursor&)) {

@@ -115,6 +115,15 @@ constexpr bool quotes_the_borders_of_ascii() {
   return keeps<0x20>() && keeps<0x7e>() && numbers<0x1f>() && numbers<0x7f>() && numbers<0>();
 }
 
+// U+0080 to U+009F are control characters, U+00A0 and what follows are not; JSON takes both as they are.
+constexpr bool tells_controls_of_two_bytes() {
+  return writes([](char* out) { return text::shown(out, "\xc2\x80\xc2\x9f\xc2\xa0\xc3\x80\xd0\x80\xdf\xbf"sv); },
+                "\\xc2\\x80\\xc2\\x9f\xc2\xa0\xc3\x80\xd0\x80\xdf\xbf") &&
+         writes([](char* out) { return text::shown(out, "\x1f\x20\x7e\x7f"sv); }, "\\x1f\x20\x7e\\x7f") &&
+         keeps<0xc2, 0x80>() && keeps<0xc2, 0x9f>() &&
+         writes([](char* out) { return text::dot_label(out, "a\rb\\"sv); }, "a b\\\\");
+}
+
 }  // namespace
 
 TEST_CASE("bytes are quoted so that JSON readers take them") {
@@ -147,6 +156,11 @@ TEST_CASE("a cell of a table cannot end its line or begin another cell") {
 TEST_CASE("control characters and bytes that are not UTF-8 are shown by their numbers") {
   STATIC_REQUIRE(shows_text());
   CHECK(shows_text());
+}
+
+TEST_CASE("control characters of two bytes are told from what follows them") {
+  STATIC_REQUIRE(tells_controls_of_two_bytes());
+  CHECK(tells_controls_of_two_bytes());
 }
 
 TEST_CASE("a label in the DOT language stays within its quotes") {

@@ -329,7 +329,7 @@ class recording_builder {
       const bool event = take(rest, "EVENT: ");
       const auto id = event ? take_number(rest, 10) : std::nullopt;
       if (id && take(rest, " ")) out_.user_events.emplace_back(*id, rest);
-      else if (!rest.empty()) out_.faults.push_back({file.name, {errc::bad_text, text.offset(), text.line().size() + 1}});
+      else if (!text.line().empty()) out_.faults.push_back({file.name, {errc::bad_text, text.offset(), text.line().size() + 1}});
     }
   }
 

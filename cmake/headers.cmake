@@ -116,6 +116,7 @@ set(BACKSIGHT_HEADERS
   include/backsight/uftrace/detail/external_records.hpp
   include/backsight/uftrace/detail/kernel_source.hpp
   include/backsight/uftrace/detail/lines.hpp
+  include/backsight/uftrace/detail/name_limits.hpp
   include/backsight/uftrace/detail/number_text.hpp
   include/backsight/uftrace/detail/perf_source.hpp
   include/backsight/uftrace/detail/rust_component.hpp

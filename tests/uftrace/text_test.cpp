@@ -8,7 +8,6 @@
 #include <backsight/uftrace/enumerations.hpp>
 #include <backsight/uftrace/info.hpp>
 #include <backsight/uftrace/memory_map.hpp>
-#include <backsight/uftrace/short_name.hpp>
 #include <backsight/uftrace/symbols.hpp>
 #include <backsight/uftrace/task_list.hpp>
 
@@ -166,85 +165,4 @@ TEST_CASE("globs match as a shell does") {
   CHECK(matches_glob("a*b*c", "axxbyybzzc"));
   CHECK(matches_glob("a\\*", "a*"));
   CHECK_FALSE(matches_glob("a\\*", "ab"));
-}
-
-TEST_CASE("short names of newer Rust symbols") {
-  const std::pair<const char*, const char*> all[] = {
-      {"_RNvCs15kBYyAo9fc_7mycrate7example", "mycrate::example"},
-      {"_RNvMsr_NtCs3ssYzQotkvD_3std4pathNtB5_7PathBuf3newCs15kBYyAo9fc_7mycrate", "<std::path::PathBuf>::new"},
-      {"_RNvXCs15kBYyAo9fc_7mycrateNtB2_7ExampleNtB2_5Trait3foo", "<mycrate::Example>::foo"},
-      {"_RNvYNtCs15kBYyAo9fc_7mycrate7ExampleNtB4_5Trait7exampleB4_", "<mycrate::Example>::example"},
-      {"_RNCNvCsgStHSCytQ6I_7mycrate4mains_0B3_", "mycrate::main::{closure}"},
-      {"_RNvNvMCsd9PVOYlP1UU_7mycrateINtB4_7ExamplepKpE3foo14EXAMPLE_STATIC", "<mycrate::Example<_,_>>::foo::EXAMPLE_STATIC"},
-      {"_RINvCs7qp2U7fqm6G_7mycrate7exampleAtj8_EB2_", "mycrate::example<[u16;8]>"},
-      {"_RINvCs7qp2U7fqm6G_7mycrate7exampleNtB2_7ExampleBw_EB2_", "mycrate::example<mycrate::Example,mycrate::Example>"},
-      {"_RINvMsY_NtCseXNvpPnDBDp_3std4pathNtB6_4Path3neweECs7qp2U7fqm6G_7mycrate", "<std::path::Path>::new<str>"},
-      {"_RNvNvNvCs7qp2U7fqm6G_7mycrate7EXAMPLE7___getit5___KEY$tlv$init", "mycrate::EXAMPLE::__getit::__KEY"},
-      {"_RNvCs466Js1JEauR_7___rustc11___rdl_alloc", "__rustc::__rdl_alloc"},
-      {"_RINvXs1h_NtCs89T1blTxxU8_3std4pathNtB7_4PathNtNtCs1EZQAllfVpG_4core4hash4Hash4hash"
-       "INtNtCs3BHNliyzCTk_17rustc_stable_hash13stable_hasher12StableHasherNtNtB1n_6sip12812SipHasher128EECseQ5aOgbVAxM_5cargo",
-       "<std::path::Path>::hash<rustc_stable_hash::stable_hasher::StableHasher<rustc_stable_hash::sip128::SipHasher128>>"},
-      {"_RNCINvMs0_NtNtCs89T1blTxxU8_3std4sync4onceNtB8_4Once9call_onceNCNvCsdmFG1u7ySow_4curl4init0E0B12_.llvm.12688736362657155723",
-       "<std::sync::once::Once>::call_once<curl::init::{closure}>::{closure}"},
-      {"_RINvC1a1fTRePhEFUKCeEuE", "a::f<(&str,*const_u8),fn(str)>"},
-      {"_RINvC1a1fQShE", "a::f<&mut_[u8]>"},
-      {"_RNvC1as", "_RNvC1as"},
-      {"_RNvC9a1f", "_RNvC9a1f"},
-      {"_R", "_R"},
-      {"_RB_", "_RB_"},
-      {"_RNvB9999999999999999999999_1f", "_RNvB9999999999999999999999_1f"},
-  };
-  for (const auto& [mangled, expected] : all) CHECK(short_name(mangled) == expected);
-  for (const auto& [mangled, expected] : all) {
-    const std::string_view whole = mangled;
-    for (std::size_t size = 0; size < whole.size(); ++size) CHECK(short_name(whole.substr(0, size)).size() <= 200);
-  }
-  // References to references, which would take exponential time.
-  std::string bomb = "_RINvC1a1f";
-  for (int i = 0; i < 40; ++i) bomb += "TB1_B1_E";
-  CHECK(short_name(bomb) == bomb);
-  const std::string deep = "_RNvC1a1fI" + std::string(100000, 'S');
-  CHECK(short_name(deep) == deep);
-}
-
-TEST_CASE("short names keep the function's own name") {
-  const std::pair<const char*, const char*> all[] = {
-      {"main", "main"},
-      {"_Znwm", "operator new"},
-      {"_ZN3FooC1Ei", "Foo::Foo"},
-      {"_ZN3FooD0Ev", "Foo::~Foo"},
-      {"_ZNK3FooclEv", "Foo::operator()"},
-      {"_ZNSt6vectorIiSaIiEE9push_backERKi", "std::vector::push_back"},
-      {"_ZZ4mainENKUlvE_clEv", "main::$_0::operator()"},
-      {"_ZZ4mainENKUlvE0_clEv", "main::$_1::operator()"},
-      {"_ZN12_GLOBAL__N_11fEv", "_GLOBAL__N_1::f"},
-      {"_ZTV3Foo", "__vtable__Foo"},
-      {"_ZThn8_N1B1fEv", "B::f"},
-      {"_ZN3FoocviEv", "Foo::operator(cast)"},
-      {"_Z1fv.part.0", "f"},
-      {"_GLOBAL__sub_I__ZN1A1bE", "_GLOBAL__sub_I_A::b"},
-      {"_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE", "core::fmt::Write::write_fmt"},
-      {"_ZN50_$LT$T$u20$as$u20$core..convert..Into$LT$U$GT$$GT$4into17h0123456789abcdefE", "_<T>::into"},
-      {"_ZN8$BP$test3fooE", "*test::foo"},
-      {"_ZN35Bar$LT$$u5b$u32$u3b$$u20$4$u5d$$GT$E", "Bar<[u32; 4]>"},
-      {"_ZN71_$LT$Test$u20$$u2b$$u20$$u27$static$u20$as$u20$foo..Bar$LT$Test$GT$$GT$3barE", "_<Test + 'static>::bar"},
-      {"_ZN61_$LT$$RF$std..io..stdio..Stdout$u20$as$u20$std..io..Write$GT$9write_fmt17h75c561f414a62159E",
-       "_<&std::io::stdio::Stdout>::write_fmt"},
-      {"_ZZNK1A1fERK1BENK3$_0clEv", "A::f::$_0::operator()"},
-      {"_ZTCN2v88internal12StdoutStreamE0_NS0_8OFStreamE", "__construction_vtable__v8::internal::StdoutStream"},
-      {"_ZTCSt10istrstream0_Si", "__construction_vtable__std::istrstream"},
-      {"_ZTCNSt7__cxx1119basic_istringstreamIwSt11char_traitsIwESaIwEEE0_St13basic_istreamIwS2_E",
-       "__construction_vtable__std::__cxx11::basic_istringstream::std::std::allocator"},
-      {"_ZGRZNK5blink8Variable27GetPropertyNameAtomicStringEvE4name_", "__ref_temp__blink::Variable::GetPropertyNameAtomicString::name"},
-      {"_ZGTtNSt11range_errorD1Ev", "std::range_error::~range_error"},
-      {"_ZTWN6__xray19__xray_fdr_internal7RunningE", "TLS_wrap::__xray::__xray_fdr_internal::Running"},
-      {"_ZGVNSt7__cxx117collateIcE2idE", "__guard_variable__std::__cxx11::collate::id"},
-      {"_ZTSSt12system_error", "__typeinfo__std::system_error"},
-      {"_Z", "_Z"},
-      {"_Z3f", "_Z3f"},
-      {"_ZN3Foo", "_ZN3Foo"},
-  };
-  for (const auto& [mangled, expected] : all) CHECK(short_name(mangled) == expected);
-  const std::string deep = "_Z1f" + std::string(100000, 'P') + "i";
-  CHECK(short_name(deep) == deep);
 }

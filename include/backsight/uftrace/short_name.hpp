@@ -12,24 +12,22 @@
 namespace backsight::uftrace {
 
 /// The short form of a symbol's name: only the components of the function's own name, without parameters and template
-/// arguments; a name that is not mangled, or not understood to its end, as it is. Rust names of the newer form keep their
-/// generic arguments. Allocates.
+/// arguments. Rust names of the newer form keep their generic arguments. A name that is not mangled comes as it is, and so
+/// does one that uftrace does not understand to its end, that is longer than `detail::longest_short_name` when read, or that
+/// takes more than `detail::name_steps_per_byte` steps for each of its bytes. Allocates.
 [[nodiscard]] inline std::string short_name(std::string_view mangled) {
   if (mangled.starts_with("_R")) {
     detail::rust_v0_parser parser(mangled);
-    return parser.run() && !parser.out().empty() ? parser.out() : std::string(mangled);
+    return std::string(parser.run() ? std::string_view(parser.out()) : mangled);
   }
-  std::string_view rest = mangled;
-  std::string prefix;
-  for (const std::string_view known : {std::string_view("_GLOBAL__sub_I_"), std::string_view("__device_stub_")}) {
-    if (!rest.starts_with(known)) continue;
-    prefix = known;
-    rest.remove_prefix(known.size());
+  std::string_view prefix;
+  for (const std::string_view known : {"_GLOBAL__sub_I_", "__device_stub_"}) {
+    if (mangled.starts_with(known)) prefix = known;
   }
+  const std::string_view rest = mangled.substr(prefix.size());
   if (!rest.starts_with("_Z")) return std::string(mangled);
   detail::short_name_parser parser(rest.substr(2));
-  if (!parser.run() || parser.out().empty()) return std::string(mangled);
-  return prefix + parser.out();
+  return parser.run() ? std::string(prefix) + parser.out() : std::string(mangled);
 }
 
 }  // namespace backsight::uftrace

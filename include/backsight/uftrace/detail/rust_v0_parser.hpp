@@ -3,22 +3,25 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <utility>
+
+#include <backsight/uftrace/detail/name_limits.hpp>
 
 // Rust names of the newer form. Sources: the rustc book, "v0 Symbol Format"; uftrace's utils/demangle-rust.c for what is left
 // out: disambiguators, traits, the path of an impl, the crate that instantiates, suffixes of compilers.
 namespace backsight::uftrace::detail {
 
 /// Parses one name and keeps the parts that uftrace shows. Every rule gives false when the text does not follow the grammar;
-/// nesting and the steps through references are limited.
+/// nesting, the steps through references and the length of the text are limited.
 class rust_v0_parser {
  public:
   /// `name` begins with `_R`.
-  explicit rust_v0_parser(std::string_view name) : in_(name), at_(2) {}
+  explicit rust_v0_parser(std::string_view name) : in_(name), at_(2), budget_(name.size()) {}
 
-  /// True when all was read, but for a suffix.
+  /// True when all was read, but for a suffix, within the limits, and there is something to show.
   [[nodiscard]] bool run() {
     if (is_digit(peek())) ++at_;  // a version of the mangling
     if (!path()) return false;
@@ -26,9 +29,12 @@ class rust_v0_parser {
     shows_ = false;
     if (peek() == 'C') (void)path();
     if (peek() == 'B') (void)reference();
-    return at_ >= in_.size() || peek() == '.' || peek() == '$';
+    if (at_ < in_.size() && peek() != '.' && peek() != '$') return false;
+    return !budget_.exhausted() && !out_.too_long() && !out_.text().empty();
   }
-  [[nodiscard]] const std::string& out() const noexcept { return out_; }
+  [[nodiscard]] const std::string& out() const noexcept { return out_.text(); }
+  /// Rules that were tried.
+  [[nodiscard]] std::size_t steps() const noexcept { return budget_.steps(); }
 
  private:
   [[nodiscard]] static bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
@@ -42,11 +48,8 @@ class rust_v0_parser {
   /// Names inside a type are written only where the type itself is a part of the name.
   [[nodiscard]] bool writes() const noexcept { return (types_ == 0 || of_type_) && shows_; }
   void separate() {
-    if (!fresh_) out_ += "::";
+    if (!fresh_) out_.add("::");
     fresh_ = false;
-  }
-  void drop_comma() {
-    if (!out_.empty()) out_.pop_back();
   }
   /// Calls a rule without writing.
   template <class Rule>
@@ -90,7 +93,7 @@ class rust_v0_parser {
     if (size > in_.size() - at_) return false;
     if (size != 0 && writes()) {
       separate();
-      out_ += in_.substr(at_, size);
+      out_.add(in_.substr(at_, size));
     }
     at_ += size;
     return true;
@@ -99,11 +102,8 @@ class rust_v0_parser {
   [[nodiscard]] bool lifetime() { return take('L') && skip_number(); }
 
   [[nodiscard]] bool path() {
-    if (depth_ > 200 || ++steps_ > 10'000) return false;
-    ++depth_;
-    const bool good = path_here();
-    --depth_;
-    return good;
+    const name_budget::step step(budget_);
+    return step && path_here();
   }
   [[nodiscard]] bool path_here() {
     switch (peek()) {
@@ -125,7 +125,7 @@ class rust_v0_parser {
     if (!path() || !identifier()) return false;
     if (closure && writes()) {
       separate();
-      out_ += "{closure}";
+      out_.add("{closure}");
     }
     return true;
   }
@@ -144,18 +144,18 @@ class rust_v0_parser {
     ++at_;
     if (inherent) separate();
     if (!silently(&rust_v0_parser::impl_path)) return false;
-    if (shows_) out_ += '<';
+    if (shows_) out_.add("<");
     fresh_ = true;
     if (!shown_type() || (!inherent && !silently(&rust_v0_parser::path))) return false;
-    if (shows_) out_ += '>';
+    if (shows_) out_.add(">");
     return true;
   }
   [[nodiscard]] bool of_trait() {
     ++at_;
-    out_ += '<';
+    out_.add("<");
     fresh_ = true;
     if (!shown_type() || !silently(&rust_v0_parser::path)) return false;
-    out_ += '>';
+    out_.add(">");
     return true;
   }
 
@@ -163,15 +163,15 @@ class rust_v0_parser {
     ++at_;
     const bool before = std::exchange(of_type_, true);
     if (!type()) return false;
-    if (shows_) out_ += '<';
+    if (shows_) out_.add("<");
     while (at_ < in_.size() && peek() != 'E') {
       fresh_ = true;
       if (!generic_argument()) return false;
-      if (shows_) out_ += ',';
+      if (shows_) out_.add(",");
     }
     if (shows_) {
-      drop_comma();
-      out_ += '>';
+      out_.drop_last();
+      out_.add(">");
     }
     of_type_ = before;
     fresh_ = false;
@@ -193,18 +193,17 @@ class rust_v0_parser {
   }
 
   [[nodiscard]] bool type() {
-    if (depth_ > 200 || ++steps_ > 10'000) return false;
-    ++depth_;
+    const name_budget::step step(budget_);
+    if (!step) return false;
     const bool shown = writes();
     ++types_;
     const bool good = type_here(shown);
     --types_;
-    --depth_;
     return good;
   }
   [[nodiscard]] bool type_here(bool shown) {
     const auto write = [&](const char* text) {
-      if (shown) out_ += text;
+      if (shown) out_.add(text);
     };
     const char c = peek();
     if (is_lower(c)) {
@@ -217,17 +216,17 @@ class rust_v0_parser {
     switch (c) {
       case 'A':
         ++at_;
-        if (writes()) out_ += '[';
+        if (writes()) out_.add("[");
         if (!type()) return false;
-        if (writes()) out_ += ';';
+        if (writes()) out_.add(";");
         if (!constant()) return false;
-        if (writes()) out_ += ']';
+        if (writes()) out_.add("]");
         return true;
       case 'S':
         ++at_;
-        if (writes()) out_ += '[';
+        if (writes()) out_.add("[");
         if (!type()) return false;
-        if (writes()) out_ += ']';
+        if (writes()) out_.add("]");
         return true;
       case 'T': ++at_; return list("(", false);
       case 'F': return function();
@@ -268,21 +267,21 @@ class rust_v0_parser {
   }
   [[nodiscard]] bool pointer(const char* text, bool may_have_lifetime) {
     ++at_;
-    if (writes()) out_ += text;
+    if (writes()) out_.add(text);
     if (may_have_lifetime && peek() == 'L') (void)lifetime();
     return type();
   }
   /// Types up to an `E`, with commas between them.
   [[nodiscard]] bool list(const char* opening, bool may_be_empty) {
-    if (writes()) out_ += opening;
+    if (writes()) out_.add(opening);
     bool any = false;
     for (; at_ < in_.size() && peek() != 'E'; any = true) {
       if (!type()) return false;
-      if (writes()) out_ += ',';
+      if (writes()) out_.add(",");
     }
-    if (writes() && (any || !may_be_empty)) drop_comma();
+    if (writes() && (any || !may_be_empty)) out_.drop_last();
     if (!take('E')) return false;
-    if (writes()) out_ += ')';
+    if (writes()) out_.add(")");
     return true;
   }
   [[nodiscard]] bool function() {
@@ -302,7 +301,7 @@ class rust_v0_parser {
     return take('E') && lifetime();
   }
   [[nodiscard]] bool pattern() {
-    if (at_ >= in_.size() || depth_ > 200) return false;
+    if (at_ >= in_.size()) return false;
     if (peek() == 'R') return constant() && constant();
     if (peek() != 'O') return true;
     return false;  // uftrace does not get through alternatives either
@@ -311,28 +310,31 @@ class rust_v0_parser {
   /// A constant: its type is read, its value written in decimal.
   [[nodiscard]] bool constant() {
     if (take('p')) {
-      if (writes()) out_ += '_';
+      if (writes()) out_.add("_");
       return true;
     }
     if (peek() == 'B') return reference();
     if (!silently(&rust_v0_parser::type)) return false;
     (void)take('n');
+    // uftrace reads it with strtol(), which stops at the largest number.
+    constexpr std::uint64_t largest = std::numeric_limits<std::int64_t>::max();
     std::uint64_t value = 0;
     for (;; ++at_) {
       const char c = peek();
-      if (is_digit(c)) value = value << 4 | static_cast<std::uint64_t>(c - '0');
-      else if (c >= 'a' && c <= 'f') value = value << 4 | static_cast<std::uint64_t>(c - 'a' + 10);
+      std::uint64_t digit = 0;
+      if (is_digit(c)) digit = static_cast<std::uint64_t>(c - '0');
+      else if (c >= 'a' && c <= 'f') digit = static_cast<std::uint64_t>(c - 'a') + 10;
       else break;
+      value = value > largest >> 4 ? largest : value << 4 | digit;
     }
-    if (writes()) out_ += std::to_string(static_cast<std::int32_t>(value));
+    if (writes()) out_.add(std::to_string(static_cast<std::int32_t>(value)));
     return take('_');
   }
 
   std::string_view in_;
   std::size_t at_;
-  std::string out_;
-  int depth_ = 0;
-  int steps_ = 0;
+  name_text out_;
+  name_budget budget_;
   int types_ = 0;         ///< types that are being read
   bool of_type_ = false;  ///< they are part of the name
   bool shows_ = true;

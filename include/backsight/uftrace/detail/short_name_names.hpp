@@ -13,16 +13,21 @@
 namespace backsight::uftrace::detail {
 
 inline bool short_name_parser::encoding() {
-  const deeper level(depth_);
-  if (level.too_deep()) return false;
-  if (peek() == 'T' || (peek() == 'G' && (peek(1) == 'V' || peek(1) == 'R' || peek(1) == 'A' || peek(1) == 'T'))) {
-    return special_name();
+  const name_budget::step step(budget_);
+  if (!step) return false;
+  ++open_;
+  if (is_one_of("TG")) {
+    const bool good = special_name();
+    --open_;
+    return good;
   }
   if (!name()) return false;
-  const silent types(quiet_);
-  while (at_ < in_.size() && peek() != 'E' && peek() != '.' && peek() != '@') {
-    if (!type()) return false;
+  while (at_ < in_.size() && !is_one_of("E.@")) {
+    if (!type()) break;
   }
+  // A suffix of the compiler (`.part.0`) or a version (`@GLIBC_2.1`) is not a part of the name.
+  if (is_one_of(".@")) in_ = in_.substr(0, at_);
+  --open_;
   return true;
 }
 
@@ -34,13 +39,12 @@ inline bool short_name_parser::call_offset() {
 
 inline bool short_name_parser::special_name() {
   const auto of_type = [this](std::string_view what) {
-    prefix(what);
+    out_.add(what);
     of_type_ = true;
     return type();
   };
-  const auto of_name = [this](std::string_view what, bool joined) {
-    prefix(what);
-    if (joined) fresh_ = false;
+  const auto of_name = [this](std::string_view what) {
+    out_.add(what);
     return name();
   };
   // uftrace has the names of TI and TS the wrong way round; its output is the measure here.
@@ -55,20 +59,24 @@ inline bool short_name_parser::special_name() {
     if (!of_type("__construction_vtable__") || !number()) return false;
     if (at_ == in_.size()) return true;
     of_type_ = false;
-    const silent base(quiet_);
     return take('_') && type();
   }
-  if (take("TH")) return of_name("TLS_init", true);
-  if (take("TW")) return of_name("TLS_wrap", true);
-  if (take("GV")) return of_name("__guard_variable__", false);
+  if (take("TH")) {
+    component("TLS_init");
+    return name();
+  }
+  if (take("TW")) {
+    component("TLS_wrap");
+    return name();
+  }
+  if (take("GV")) return of_name("__guard_variable__");
   if (take("GR")) {
     ignores_discriminator_ = true;
-    return of_name("__ref_temp__", false) && sequence_id();
+    return of_name("__ref_temp__") && sequence_id();
   }
-  if (take("GA")) return encoding();
-  if (take("GTt") || take("GTn")) return encoding();
+  if (take("GA") || take("GTt") || take("GTn")) return encoding();
   if (take("Tc")) return call_offset() && call_offset() && encoding();
-  if (peek() == 'T' && (peek(1) == 'h' || peek(1) == 'v')) {
+  if (peek() == 'T' && is_one_of("hv", 1)) {
     ++at_;
     return call_offset() && encoding();
   }
@@ -76,148 +84,149 @@ inline bool short_name_parser::special_name() {
 }
 
 inline bool short_name_parser::name() {
-  const deeper level(depth_);
-  if (level.too_deep()) return false;
+  const name_budget::step step(budget_);
+  if (!step) return false;
   if (peek() == 'N') return nested_name();
   if (peek() == 'Z') return local_name();
-  if (peek() == 'S' && peek(1) != 't') {
-    // An unscoped template name that is a substitution.
+  if (peek() == 'S') {
     if (!substitution()) return false;
-    return peek() != 'I' || template_arguments();
+    if (peek() == 'I') return template_arguments();
   }
-  if (take("St")) standard("std");
   if (!unqualified()) return false;
   return peek() != 'I' || template_arguments();
 }
 
 inline bool short_name_parser::nested_name() {
   if (!take('N')) return false;
-  if (take('H')) {
-  }  // explicit object member function
-  while (peek() == 'r' || peek() == 'V' || peek() == 'K') ++at_;
-  (void)(take('R') || take('O'));
-  while (!take('E')) {
-    if (at_ >= in_.size()) return false;
+  ++open_;
+  while (at_ < in_.size() && peek() != 'E') {
     const char c = peek();
-    if (c == 'I') {
-      if (!template_arguments()) return false;
-    } else if (c == 'S' && peek(1) == 't') {
-      at_ += 2;
-      standard("std");
-    } else if (c == 'S') {
-      if (!substitution()) return false;
-    } else if (c == 'T') {
-      const silent parameter(quiet_);
-      if (!type()) return false;
-    } else if (c == 'D' && (peek(1) == 't' || peek(1) == 'T')) {
-      const silent decl(quiet_);
-      if (!type()) return false;
-    } else if (take('M')) {
-      // The initializer of a member: the lambda behind it belongs to that member.
-    } else if (!unqualified()) {
-      return false;
-    }
+    bool good = true;
+    if (c == 'D' && is_one_of("Tt", 1)) good = decltype_type();
+    else if (c == 'C' || c == 'D') good = constructor();
+    else if (c == 'U' || lower(c) || digit(c)) good = unqualified();
+    else if (c == 'T') good = template_parameter();
+    else if (c == 'I') good = template_arguments();
+    else if (c == 'S') good = substitution();
+    else if (is_one_of("MLVKRO")) ++at_;  // a member's initializer, internal linkage, qualifiers
+    else break;
+    if (!good) return false;
   }
-  return true;
+  return close();
 }
 
 inline bool short_name_parser::local_name() {
   if (!take('Z')) return false;
-  if (!encoding() || !take('E')) return false;
-  if (take('s')) return discriminator();
-  if (take('d')) {
-    if (digit(peek()) && !number()) return false;
-    if (!take('_')) return false;
+  ++open_;
+  if (!encoding() || !close()) return false;
+  if (take('d')) {  // a lambda in a default argument
+    if (peek() != '_' && !number()) return false;
+    return take('_') && name();
   }
-  return name() && discriminator();
-}
-
-inline bool short_name_parser::discriminator() {
-  if (ignores_discriminator_ || !take('_')) return true;
-  if (take('_')) return number() && take('_');
-  if (!digit(peek())) return false;
-  ++at_;
+  if (!take('s')) (void)name();  // s: a string literal
+  discriminator();
   return true;
 }
 
-inline bool short_name_parser::abi_tags() {
-  while (take('B')) {
-    const silent tag(quiet_);
-    if (!source_name()) return false;
+/// `_1` or `__12_`: which of several entities of the same name.
+inline void short_name_parser::discriminator() {
+  if (ignores_discriminator_ || !take('_')) return;
+  if (take('_')) {
+    if (number()) (void)take('_');
+  } else if (digit(peek())) {
+    (void)number();
   }
-  return true;
 }
+
+inline bool short_name_parser::abi_tag() { return take('B') && source_name(); }
 
 inline bool short_name_parser::unqualified() {
-  const deeper level(depth_);
-  if (level.too_deep()) return false;
   const char c = peek();
-  if (c == 'L') {  // internal linkage
-    ++at_;
-    return unqualified();
-  }
-  if (digit(c)) return source_name() && abi_tags();
-  if (c == 'C' && (digit(peek(1)) || peek(1) == 'I')) {
-    const bool inherited = peek(1) == 'I';
-    at_ += inherited ? 3 : 2;
-    const std::string last(last_component());
-    component(last);
-    if (inherited) {
-      const silent base(quiet_);
-      if (!type()) return false;
-    }
-    return abi_tags();
-  }
-  if (c == 'D' && digit(peek(1))) {
+  bool good = false;
+  if (c == 'C' || c == 'D') {
+    good = constructor();
+  } else if (c == 'U' && peek(1) == 't') {
+    const within unnamed(types_);
     at_ += 2;
-    const std::string last(last_component());
-    component("~" + last);
-    return abi_tags();
+    (void)number();
+    good = take('_');
+  } else if (c == 'U' && peek(1) == 'l') {
+    good = lambda();
+    if (good && types_ != 0) return true;
+  } else if (lower(c)) {
+    good = operator_name();
+  } else if (c != 'U') {
+    (void)take('L');  // internal linkage
+    good = source_name();
   }
-  if (c == 'D' && peek(1) == 'C') {  // structured binding
-    at_ += 2;
-    while (!take('E')) {
-      if (!source_name()) return false;
-    }
-    return abi_tags();
+  return good && (peek() != 'B' || abi_tag());
+}
+
+/// `C1`, `D0`, `CI2<base>`: the last component once more.
+inline bool short_name_parser::constructor() {
+  const bool destroys = peek() == 'D';
+  ++at_;
+  const bool inherits = take('I');
+  if (!digit(peek())) return false;
+  ++at_;
+  if (inherits && !type()) return false;
+  if (types_ != 0) return true;
+  if (out_.text().empty() || out_.too_long()) return false;
+  const std::string last = out_.text().substr(out_.text().rfind(':') + 1);
+  out_.add(destroys ? "::~" : "::");
+  out_.add(last);
+  return true;
+}
+
+inline bool short_name_parser::lambda() {
+  at_ += 2;
+  template_head();
+  ++open_;
+  while (peek() != 'E') {
+    if (!type()) break;
   }
-  if (c == 'U' && peek(1) == 'l') {
-    at_ += 2;
-    {
-      const silent signature(quiet_);
-      if (!types_until('E')) return false;
-    }
-    std::size_t number_of = 0;
-    if (digit(peek())) {
-      for (; digit(peek()) && number_of < 1'000'000; ++at_)
-        number_of = number_of * 10 + static_cast<std::size_t>(peek() - '0');
-      ++number_of;
-    }
-    if (!take('_')) return false;
-    component("$_" + std::to_string(number_of));
-    return abi_tags();
+  if (!close()) return false;
+  std::size_t index = 0;
+  if (peek() != '_') {
+    constexpr std::size_t largest = 0x7ffffffe;
+    if (!number(index) || index > largest) return false;
+    ++index;
   }
-  if (c == 'U' && peek(1) == 't') {
-    at_ += 2;
-    while (digit(peek())) ++at_;
-    return take('_');
+  if (!take('_')) return false;
+  if (types_ == 0) component("$_" + std::to_string(index));
+  return true;
+}
+
+/// The template parameters of a generic lambda: `Ty`, `Tn<type>`, `Tt..E`, `Tp..`.
+inline void short_name_parser::template_head() {
+  while (peek() == 'T' && template_head_parameter()) {
   }
-  if (lower(c)) return operator_name() && abi_tags();
-  return false;
+}
+
+inline bool short_name_parser::template_head_parameter() {
+  const name_budget::step step(budget_);
+  if (!step) return false;
+  if (take("Ty")) return true;
+  if (take("Tn")) {
+    (void)type();
+    return false;  // uftrace takes it for the last one
+  }
+  if (take("Tt")) {
+    if (peek() != 'T') return false;
+    template_head();
+    return take('E');
+  }
+  return take("Tp") && template_head_parameter();
 }
 
 inline bool short_name_parser::source_name() {
   std::size_t length = 0;
-  if (!digit(peek())) return false;
-  for (; digit(peek()); ++at_) {
-    length = length * 10 + static_cast<std::size_t>(peek() - '0');
-    if (length > in_.size()) return false;
-  }
-  if (length == 0 || length > in_.size() - at_) return false;
+  if (!number(length)) return false;
+  if (at_ >= in_.size() || length > in_.size() - at_) return false;
   const std::string_view text = in_.substr(at_, length);
   at_ += length;
-  if (quiet_ == 0 && !is_rust_hash(text)) {
-    separate();
+  if (shows_names() && !is_rust_hash(text)) {
+    component({});
     add_rust_component(out_, text);
   }
   return true;
@@ -225,58 +234,44 @@ inline bool short_name_parser::source_name() {
 
 struct operator_text {
   char code[3];
-  const char* text;
+  std::string_view text;
 };
 inline constexpr operator_text operators[] = {
-    {"nw", " new"}, {"na", " new[]"}, {"dl", " delete"}, {"da", " delete[]"}, {"aw", " co_await"}, {"ps", "+"},
-    {"ng", "-"},    {"ad", "&"},      {"de", "*"},       {"co", "~"},         {"pl", "+"},         {"mi", "-"},
-    {"ml", "*"},    {"dv", "/"},      {"rm", "%"},       {"an", "&"},         {"or", "|"},         {"eo", "^"},
-    {"aS", "="},    {"pL", "+="},     {"mI", "-="},      {"mL", "*="},        {"dV", "/="},        {"rM", "%="},
-    {"aN", "&="},   {"oR", "|="},     {"eO", "^="},      {"ls", "<<"},        {"rs", ">>"},        {"lS", "<<="},
-    {"rS", ">>="},  {"eq", "=="},     {"ne", "!="},      {"lt", "<"},         {"gt", ">"},         {"le", "<="},
-    {"ge", ">="},   {"ss", "<=>"},    {"nt", "!"},       {"aa", "&&"},        {"oo", "||"},        {"pp", "++"},
-    {"mm", "--"},   {"cm", ","},      {"pm", "->*"},     {"pt", "->"},        {"cl", "()"},        {"ix", "[]"},
-    {"qu", "?"}};
-
-inline bool short_name_parser::is_operator() const {
-  const std::string_view code = in_.substr(at_, 2);
-  if (code == "cv" || code == "li") return true;
-  for (const operator_text& op : operators) {
-    if (code == op.code) return true;
-  }
-  return false;
-}
+    {"nw", "operator new"},   {"na", "operator new[]"}, {"dl", "operator delete"}, {"da", "operator delete[]"},
+    {"ps", "operator+"},      {"ng", "operator-"},      {"ad", "operator&"},       {"de", "operator*"},
+    {"co", "operator~"},      {"pl", "operator+"},      {"mi", "operator-"},       {"ml", "operator*"},
+    {"dv", "operator/"},      {"rm", "operator%"},      {"an", "operator&"},       {"or", "operator|"},
+    {"eo", "operator^"},      {"aS", "operator="},      {"pL", "operator+="},      {"mI", "operator-="},
+    {"mL", "operator*="},     {"dV", "operator/="},     {"rM", "operator%="},      {"aN", "operator&="},
+    {"oR", "operator|="},     {"eO", "operator^="},     {"ls", "operator<<"},      {"rs", "operator>>"},
+    {"lS", "operator<<="},    {"rS", "operator>>="},    {"eq", "operator=="},      {"ne", "operator!="},
+    {"lt", "operator<"},      {"gt", "operator>"},      {"le", "operator<="},      {"ge", "operator>="},
+    {"ss", "operator<=>"},    {"nt", "operator!"},      {"aa", "operator&&"},      {"oo", "operator||"},
+    {"pp", "operator++"},     {"mm", "operator--"},     {"cm", "operator,"},       {"pm", "operator->*"},
+    {"pt", "operator->"},     {"cl", "operator()"},     {"ix", "operator[]"},      {"qu", "operator?"},
+    {"cv", "operator(cast)"}, {"li", "operator\"\""}};
 
 inline bool short_name_parser::operator_name() {
-  if (take("cv")) {
-    const silent target(quiet_);
-    if (!type()) return false;
-    quiet_ -= 1;
-    component("operator(cast)");
-    quiet_ += 1;
-    return true;
+  if (in_.size() - at_ <= 2) return false;
+  const std::string_view code = in_.substr(at_, 2);
+  if (types_ == 0) {
+    const operator_text* known = nullptr;
+    for (const operator_text& op : operators) {
+      if (code == op.code) known = &op;
+    }
+    if (known == nullptr) return false;
+    component(known->text);
   }
-  if (take("li")) {
-    const silent suffix(quiet_);
-    if (!source_name()) return false;
-    quiet_ -= 1;
-    component("operator\"\"");
-    quiet_ += 1;
-    return true;
-  }
-  for (const operator_text& op : operators) {
-    if (!take(std::string_view(op.code, 2))) continue;
-    component("operator");
-    append(op.text);
-    return true;
-  }
-  return false;
+  at_ += 2;
+  const within operand(types_);
+  if (code == "cv") (void)type();
+  if (code == "li") (void)source_name();
+  return true;
 }
 
 inline bool short_name_parser::substitution() {
   if (!take('S')) return false;
-  const char letter = peek();
-  switch (letter) {
+  switch (peek()) {
     case 't': standard("std"); break;
     case 'a': standard("std::allocator"); break;
     case 'b': standard("std::basic_string"); break;
@@ -287,7 +282,8 @@ inline bool short_name_parser::substitution() {
     default: return sequence_id();
   }
   ++at_;
-  return letter == 't' || abi_tags();
+  if (peek() == 'B') (void)abi_tag();
+  return true;
 }
 
 }  // namespace backsight::uftrace::detail

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
 #include <backsight/core/error.hpp>
 
@@ -45,6 +46,12 @@ constexpr bool values_can_be_changed_and_moved_out() {
 }
 
 static_assert(std::is_trivially_copyable_v<result<int>>);
+// Temporaries give what they hold by value; nothing refers to what has gone.
+static_assert(std::is_same_v<decltype(std::declval<result<int>>().value()), int>);
+static_assert(std::is_same_v<decltype(std::declval<result<int>>().partial()), int>);
+static_assert(std::is_same_v<decltype(*std::declval<result<int>>()), int>);
+static_assert(std::is_same_v<decltype(std::declval<result<int>&>().value()), int&>);
+static_assert(std::is_same_v<decltype(std::declval<const result<int>&>().partial()), const int&>);
 static_assert(std::is_trivially_copyable_v<trace_error>);
 static_assert(std::is_trivially_copyable_v<fault>);
 static_assert(sizeof(errc) == 1);

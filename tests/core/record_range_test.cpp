@@ -500,3 +500,79 @@ TEST_CASE("an iterator from within a range counts from the range's base and may 
   CHECK_FALSE(records.at(good.size(), {}).error());
   CHECK(records.at(good.size(), {}) == std::default_sentinel);
 }
+
+namespace {
+
+/// Ticks and closing records whose kind_of asks for more bytes than either has.
+struct far_sighted {
+  using records = record_list<tick, closing, note>;
+  using context = no_context;
+  static constexpr order byte_order = order::little;
+  static constexpr std::size_t head_bytes = 4;
+  static constexpr kind_result kind_of(const std::byte* at, const context&) {
+    const auto head = std::to_integer<unsigned>(*at);
+    if ((head & 1U) == 0) return records::index_of<tick>;
+    if (head == 5) return records::index_of<closing>;
+    if (head == 3) return records::index_of<note>;
+    return errc::unknown_record;
+  }
+  static constexpr payload_result payload_size(record<note, byte_order> item, const context&) {
+    return std::size_t{item[note::length]};
+  }
+};
+
+/// A format whose resync does as `Move` says.
+template <int Move>
+struct stubborn : format {
+  static constexpr std::size_t resync(byte_view all, std::size_t from, context&) {
+    return Move == 0 ? from - 1 : Move < 0 ? 0 : all.size() + 10;
+  }
+};
+
+template <class Format>
+std::vector<fault> faults_of(byte_view data, std::size_t& records) {
+  std::vector<fault> faults;
+  // A walk that does not end fails here, not by hanging.
+  const auto note = [&](fault f) {
+    faults.push_back(f);
+    REQUIRE(faults.size() < 10);
+  };
+  records = 0;
+  (void)for_each_salvaging(record_range<Format>(data), [&](auto) { ++records; }, note);
+  return faults;
+}
+
+}  // namespace
+
+TEST_CASE("records at the end that are smaller than what kind_of looks at are found") {
+  constexpr auto data = bytes<4, 0, 6, 0, 5, 8, 0, 3, 0, 5, 5>;
+  for (std::size_t size = 0; size <= data.size(); ++size) {
+    std::vector<std::uint64_t> offsets;
+    const record_range<far_sighted> range(byte_view(data).first(size));
+    const trace_error error = for_each(range, [&](auto item) { offsets.push_back(item.offset()); });
+    std::vector<std::uint64_t> expected;
+    std::size_t end = 0;
+    for (const unsigned length : {2U, 2U, 1U, 2U, 2U, 1U, 1U}) {
+      if (end + length > size) break;
+      expected.push_back(end);
+      end += length;
+    }
+    CAPTURE(size);
+    CHECK(offsets == expected);
+    CHECK(error == (end == size ? trace_error{} : trace_error{errc::truncated, end}));
+  }
+  // A record whose size reaches beyond the end, and a byte that begins none, are not taken for whole.
+  CHECK(record_range<far_sighted>(bytes<3, 2, 'a'>).validate() == trace_error{errc::truncated, 0});
+  CHECK(record_range<far_sighted>(bytes<4, 0, 7>).validate() == trace_error{errc::truncated, 2});
+  CHECK(record_range<far_sighted>(bytes<4, 0, 7, 0, 0, 0>).validate() == trace_error{errc::unknown_record, 2});
+}
+
+TEST_CASE("a resync that does not move on, or leaves the bytes, ends the walk") {
+  const auto damaged = bytes<3, 0, 4, 0, 9, 9, 9, 3, 0, 6, 0>;
+  std::size_t records = 0;
+  CHECK(faults_of<stubborn<0>>(damaged, records) == std::vector<fault>{{errc::unknown_record, 4, 7}});
+  CHECK(records == 2);
+  CHECK(faults_of<stubborn<-1>>(damaged, records) == std::vector<fault>{{errc::unknown_record, 4, 7}});
+  CHECK(faults_of<stubborn<1>>(damaged, records) == std::vector<fault>{{errc::unknown_record, 4, 7}});
+  CHECK(records == 2);
+}

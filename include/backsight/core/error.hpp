@@ -112,16 +112,24 @@ class result {
   [[nodiscard]] constexpr explicit operator bool() const noexcept { return has_value(); }
   [[nodiscard]] constexpr const trace_error& error() const noexcept { return error_; }
 
-  /// The value whether or not there is an error: what was readable before it, or T{}.
-  [[nodiscard]] constexpr const T& partial() const noexcept { return value_; }
-  [[nodiscard]] constexpr T& partial() noexcept { return value_; }
+  /// The value whether or not there is an error: what was readable before it, or T{}. As with value(), a temporary gives it
+  /// by value, so that `for (auto r : open(bytes).partial())` walks something that is still there.
+  [[nodiscard]] constexpr const T& partial() const& noexcept { return value_; }
+  [[nodiscard]] constexpr T& partial() & noexcept { return value_; }
+  [[nodiscard]] constexpr T partial() && noexcept(std::is_nothrow_move_constructible_v<T>) { return std::move(value_); }
 
   /// The value. Precondition: has_value().
   [[nodiscard]] constexpr const T& value() const& noexcept { BACKSIGHT_ASSERT(has_value()); return value_; }
   [[nodiscard]] constexpr T& value() & noexcept { BACKSIGHT_ASSERT(has_value()); return value_; }
-  [[nodiscard]] constexpr T&& value() && noexcept { BACKSIGHT_ASSERT(has_value()); return std::move(value_); }
+  [[nodiscard]] constexpr T value() && noexcept(std::is_nothrow_move_constructible_v<T>) {
+    BACKSIGHT_ASSERT(has_value());
+    return std::move(value_);
+  }
   [[nodiscard]] constexpr const T& operator*() const& noexcept { return value(); }
   [[nodiscard]] constexpr T& operator*() & noexcept { return value(); }
+  [[nodiscard]] constexpr T operator*() && noexcept(std::is_nothrow_move_constructible_v<T>) {
+    return std::move(*this).value();
+  }
   [[nodiscard]] constexpr const T* operator->() const noexcept { return &value(); }
   [[nodiscard]] constexpr T* operator->() noexcept { return &value(); }
 

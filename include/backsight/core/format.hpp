@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -55,7 +56,8 @@ struct no_context {
 /// A format: how to tell record kinds apart, how long each is, and what may follow what. A type with
 ///   `using records = record_list<A, B, ...>;`        the kinds;
 ///   `static constexpr order byte_order`;
-///   `static constexpr std::size_t head_bytes`        bytes that kind_of looks at;
+///   `static constexpr std::size_t head_bytes`        bytes that kind_of looks at; where fewer are left, for a record that
+///       is smaller than that, it sees zeros behind them;
 ///   `using context = ...;`                           what lengths depend on beside the bytes, or no_context;
 ///   `static constexpr kind_result kind_of(const std::byte*, const context&)`;
 /// and, where the format needs it,
@@ -68,7 +70,7 @@ struct no_context {
 ///   `using terminator = S;`                          a record behind which the range ends, whatever bytes follow;
 ///   `static constexpr common_record<S, Word> common` the most frequent kind;
 ///   `static constexpr std::size_t resync(byte_view, std::size_t from, context&)`  the first offset at or after `from`
-///       where reading can safely start again, or the size of the view.
+///       where reading can safely start again, or the size of the view; one that gives less than `from` ends the walk.
 /// None of them throws; all offsets and sizes are checked by the range before use.
 template <class F>
 concept record_format = requires(const std::byte* at, const typename F::context& context) {
@@ -174,12 +176,36 @@ template <record_format F, std::size_t... Is>
   return result;
 }
 
+/// The size of the smallest record of F, without payload.
+template <class... Schemas>
+[[nodiscard]] consteval std::size_t smallest_of(type_list<Schemas...>) noexcept {
+  std::size_t smallest = ~std::size_t{0};
+  ((smallest = size_of<Schemas> < smallest ? size_of<Schemas> : smallest), ...);
+  return smallest;
+}
+
+/// decode where fewer bytes are left than kind_of looks at: a record that ends there is smaller.
+template <record_format F>
+[[nodiscard, gnu::noinline]] constexpr step decode_last(const std::byte* at, std::size_t available,
+                                                        const typename F::context& context) noexcept {
+  constexpr step nothing{0, no_kind, errc::truncated};
+  if (available < smallest_of(typename F::records{})) return nothing;
+  std::array<std::byte, F::head_bytes> head{};
+  for (std::size_t i = 0; i < available; ++i) head[i] = at[i];
+  const kind_result found = F::kind_of(head.data(), context);
+  if (found.code != errc::ok) return nothing;
+  return decode_kind<F>(at, available, context, found.kind, std::make_index_sequence<F::records::size>{});
+}
+
 /// Decodes what begins at `at`. Reads at most `available` bytes. Everything goes in and out by value and without a call, so
 /// that the loop around it keeps its variables in registers.
 template <record_format F>
 [[nodiscard, gnu::always_inline]] constexpr step decode(const std::byte* at, std::size_t available,
                                                         typename F::context context) noexcept {
-  if (available < F::head_bytes) return {0, no_kind, errc::truncated};
+  if (available < F::head_bytes) {
+    if constexpr (F::head_bytes <= smallest_of(typename F::records{})) return {0, no_kind, errc::truncated};
+    else return decode_last<F>(at, available, context);
+  }
   const kind_result found = F::kind_of(at, context);
   if (found.code != errc::ok) return {0, no_kind, found.code};
   return decode_kind<F>(at, available, context, found.kind, std::make_index_sequence<F::records::size>{});

@@ -220,7 +220,8 @@ constexpr std::size_t for_each_salvaging(const record_range<F, Check>& range, Fu
     if constexpr (requires { F::resync(range.bytes(), at, context); }) {
       if (at < next) next = F::resync(range.bytes(), at + 1, context);
     }
-    BACKSIGHT_ASSERT(next > at || next == range.bytes().size());
+    // A format whose resync stays where it was, or leaves the bytes, does not get another chance to.
+    if (next <= at || next > range.bytes().size()) next = range.bytes().size();
     on_fault(fault{error.code, error.offset, next - at});
     if (next >= range.bytes().size()) return faults;
     it = range.at(next, context);

@@ -46,6 +46,15 @@ TEST_CASE("nested calls give durations, and self time without their callees") {
   CHECK(stack.faults().missing_exits == 0);
 }
 
+TEST_CASE("a caller's own time leaves out all that its callees took, with their callees") {
+  call_stack stack;
+  const auto calls = calls_of(stack, {enter(1, 0), enter(2, 1), enter(3, 2), exit(3, 5), exit(2, 6), exit(1, 10)});
+  REQUIRE(calls.size() == 3);
+  CHECK(calls[0].self == 3);
+  CHECK(calls[1].self == 2);
+  CHECK(calls[2].self == 5);
+}
+
 TEST_CASE("a tail exit ends the function that is left, not the one that is jumped to") {
   call_stack stack;
   const auto calls = calls_of(stack, {enter(1, 0), enter(2, 1), tail_exit(2, 3), enter(3, 3), exit(3, 7), exit(1, 8)});

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 #include <random>
 #include <vector>
@@ -78,5 +79,26 @@ TEST_CASE("merged distributions equal one of all values, whatever their sizes") 
       values.insert(values.end(), others.begin(), others.end());
       check_equal(first, values);
     }
+  }
+}
+
+TEST_CASE(
+    "values around those that are counted keep their ranks, added before or behind the point where counting starts") {
+  const std::uint64_t around[]{65534, 65535, 65536, 65537, 65791, 65792, ~std::uint64_t{0}};
+  for (const bool late : {false, true}) {
+    distribution d;
+    if (!late) {
+      for (const std::uint64_t value : around) d.add(value);
+    }
+    for (std::uint64_t i = 0; i < 5000; ++i) d.add(7);
+    if (late) {
+      for (const std::uint64_t value : around) d.add(value);
+    }
+    for (std::uint64_t i = 0; i < 5000; ++i) REQUIRE(d.at_rank(i) == 7);
+    for (std::uint64_t i = 0; i < std::size(around); ++i) CHECK(d.at_rank(5000 + i) == around[i]);
+    const auto all = d.sum_up();
+    CHECK(all.count == 5007);
+    CHECK(all.min == 7);
+    CHECK(all.max == ~std::uint64_t{0});
   }
 }

@@ -127,13 +127,37 @@ constexpr bool rejects_signed_numbers() {
 
 constexpr bool errors_are_at_the_number_that_they_concern() {
   constexpr auto large = bytes<7, c, c, c, c, c, c, c, c, c, c, 1>;
+  constexpr auto tenth = bytes<7, c, c, c, c, c, c, c, c, c, 3>;
   constexpr auto open_text = bytes<7, 'a', 'b'>;
-  return error_of(large, [](little_cursor& in) { in.skip(1); (void)in.uleb128(); }) == trace_error{errc::number_too_large, 1} &&
-         error_of(large, [](little_cursor& in) { in.skip(1); (void)in.sleb128(); }) == trace_error{errc::number_too_large, 1} &&
-         error_of(open_text, [](little_cursor& in) { in.skip(1); (void)in.c_string(); }) == trace_error{errc::bad_string, 1} &&
+  return error_of(large,
+                  [](little_cursor& in) {
+                    in.skip(1);
+                    (void)in.uleb128();
+                  }) == trace_error{errc::number_too_large, 1} &&
+         error_of(large,
+                  [](little_cursor& in) {
+                    in.skip(1);
+                    (void)in.sleb128();
+                  }) == trace_error{errc::number_too_large, 1} &&
+         error_of(tenth,
+                  [](little_cursor& in) {
+                    in.skip(1);
+                    (void)in.uleb128();
+                  }) == trace_error{errc::number_too_large, 1} &&
+         error_of(tenth,
+                  [](little_cursor& in) {
+                    in.skip(1);
+                    (void)in.sleb128();
+                  }) == trace_error{errc::number_too_large, 1} &&
+         error_of(open_text,
+                  [](little_cursor& in) {
+                    in.skip(1);
+                    (void)in.c_string();
+                  }) == trace_error{errc::bad_string, 1} &&
          error_of(open_text, [](little_cursor& in) { in.seek(4); }) == trace_error{errc::out_of_range, 0} &&
          error_of(open_text, [](little_cursor& in) { (void)in.read_unsigned(3); }) == trace_error{errc::bad_size, 0} &&
-         error_of(open_text, [](little_cursor& in) { (void)in.take(~std::uint64_t{0}); }) == trace_error{errc::truncated, 0};
+         error_of(open_text, [](little_cursor& in) { (void)in.take(~std::uint64_t{0}); }) ==
+             trace_error{errc::truncated, 0};
 }
 
 }  // namespace

@@ -81,6 +81,9 @@ TEST_CASE("the value of a result can be changed in place and moved out") {
 TEST_CASE("an error converts to true, no error to false") {
   STATIC_REQUIRE(trace_error{errc::truncated, 0});
   STATIC_REQUIRE_FALSE(trace_error{});
+  const trace_error first{errc::truncated, 0}, none{errc::ok, 5};
+  CHECK(first);
+  CHECK_FALSE(none);
   CHECK(trace_error{errc::truncated, 1} != trace_error{errc::truncated, 2});
   CHECK(fault{errc::truncated, 1, 2} == fault{errc::truncated, 1, 2});
 }

@@ -576,3 +576,38 @@ TEST_CASE("a resync that does not move on, or leaves the bytes, ends the walk") 
   CHECK(faults_of<stubborn<1>>(damaged, records) == std::vector<fault>{{errc::unknown_record, 4, 7}});
   CHECK(records == 2);
 }
+
+namespace {
+
+/// Its payload is all that follows, up to eight bytes.
+struct greedy {
+  [[maybe_unused]] static constexpr const char* name = "greedy";
+  static constexpr bool has_payload = true;
+  static constexpr field<"tag", std::uint8_t> tag{};
+  static constexpr layout fields{tag};
+};
+struct greedy_format {
+  using records = record_list<greedy>;
+  using context = no_context;
+  static constexpr order byte_order = order::little;
+  static constexpr std::size_t head_bytes = 1;
+  static constexpr kind_result kind_of(const std::byte*, const context&) { return std::size_t{0}; }
+  static constexpr payload_result payload_size(const record<greedy, byte_order>&, byte_view rest, const context&) {
+    return rest.size() < 8 ? rest.size() : 8;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a payload is shown what follows its record, and nothing behind the end") {
+  const std::vector<std::byte> data(32);
+  for (std::size_t size = 1; size <= 20; ++size) {
+    CAPTURE(size);
+    std::vector<std::size_t> sizes;
+    const record_range<greedy_format> records(byte_view(data).first(size));
+    CHECK_FALSE(for_each(records, [&](auto item) { sizes.push_back(item.bytes().size()); }));
+    std::vector<std::size_t> wanted;
+    for (std::size_t left = size; left != 0; left -= wanted.back()) wanted.push_back(std::min<std::size_t>(left, 9));
+    CHECK(sizes == wanted);
+  }
+}

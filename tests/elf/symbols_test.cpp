@@ -264,3 +264,17 @@ TEST_CASE("relocations of either kind, class and byte order keep every member") 
     }
   });
 }
+
+TEST_CASE("what lies behind the section headers is no section of a symbol") {
+  // Section 6 of 6 would be a header with code, were there one more.
+  symbol_file file(order::little, true, {{"nowhere", 0x1000, 0, 0, 1, 6}});
+  const auto sections = file.image.sections();
+  REQUIRE(sections.size() == 6);
+  std::vector<std::byte> code(64);
+  code[8] = std::byte{4};  // SHF_EXECINSTR
+  file.bytes.insert(file.bytes.end(), code.begin(), code.end());
+  const auto longer = elf::open(file.bytes);
+  REQUIRE(longer);
+  REQUIRE(longer->sections().size() == 6);
+  CHECK(elf::symbol_index(*longer, elf::symbols(*longer)).size() == 0);
+}

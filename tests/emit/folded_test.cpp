@@ -56,3 +56,14 @@ TEST_CASE("names may be strings that are made for each call") {
   const std::string name = "a name that is too long to be kept inside of a string ";
   CHECK(text == name + "1 5\n" + name + "1;" + name + "2 5\n");
 }
+
+TEST_CASE("a carriage return in a name is a blank too") {
+  analysis::call_tree tree;
+  analysis::call_stack stack;
+  for (const auto& event : {enter(1, 0), exit(1, 4)}) tree.take(stack, event);
+  std::string text;
+  emit::folded(
+      std::back_inserter(text), tree, [](std::uint64_t) { return std::string_view("a\r\nb"); },
+      [](const analysis::call_tree::node& node) { return node.self; });
+  CHECK(text == "a  b 4\n");
+}

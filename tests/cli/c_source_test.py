@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks `backsight cfi emit-c` and `backsight cfi compile` from outside.
 
-    c_source_test.py PROGRAM DATA
+    c_source_test.py PROGRAM DATA [CLASS ...]
 """
 import itertools
 import os
@@ -107,4 +107,4 @@ class Compile(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1])
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])

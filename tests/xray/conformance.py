@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""conformance.py PROGRAM DATA
+"""conformance.py PROGRAM DATA [--corpus]
 
-Runs `backsight` on every XRay log of DATA (tests/data/xray), and of $BACKSIGHT_CORPUS/xray when that is set, and compares
-what it prints with what llvm-xray 19 printed for the same log (DATA/expected). Broken logs must give exit code 1 and
-`file:offset: message` with the offset of the first byte of the bad record. Prints a table and exits 1 when anything differs.
+Runs `backsight` on every XRay log of DATA (tests/data/xray), or with --corpus of $BACKSIGHT_CORPUS/xray, and compares what
+it prints with what llvm-xray 19 printed for the same log (expected/). Broken logs must give exit code 1 and
+`file:offset: message` with the offset of the first byte of the bad record. Prints a table and exits 1 when anything differs,
+77 with --corpus when BACKSIGHT_CORPUS is not set.
 """
 import difflib
 import gzip
@@ -270,12 +271,14 @@ class Check:
 def main():
     program, data = sys.argv[1:3]
     check = Check(program, data)
-    check.folder(data)
-    corpus = os.environ.get('BACKSIGHT_CORPUS')
-    if corpus:
+    if sys.argv[3:] == ['--corpus']:
+        corpus = os.environ.get('BACKSIGHT_CORPUS')
+        if not corpus:
+            print('BACKSIGHT_CORPUS is not set: the logs of the corpus are left out')
+            return 77
         check.folder(os.path.join(corpus, 'xray'))
     else:
-        print('BACKSIGHT_CORPUS is not set: the logs of the whole corpus are left out')
+        check.folder(data)
     for failure in check.failures:
         print('\n' + failure)
     print(f'\n{check.logs} logs; compared: ' + ', '.join(f'{key} {count}' for key, count in check.compared.items()) +

@@ -141,6 +141,15 @@ TEST_CASE("reading goes on at the first aligned place where records follow each 
   CHECK(resync(odd, 1) == odd.size());  // what the recorder writes is aligned to 8 bytes
 }
 
+TEST_CASE("four records must follow each other, and a fifth need not") {
+  test::uftrace_records three;
+  three.fill(16, 0xff).entry(100, 0, 0x400).entry(101, 1, 0x400).entry(102, 2, 0x400).fill(32, 0xff);
+  CHECK(resync(three, 1) == three.size());
+  test::uftrace_records four;
+  four.fill(16, 0xff).entry(100, 0, 0x400).entry(101, 1, 0x400).entry(102, 2, 0x400).exit(103, 2, 0x400).fill(32, 0xff);
+  CHECK(resync(four, 1) == 16);
+}
+
 TEST_CASE("less than a record at the end is no place to go on") {
   for (const std::size_t rest : {0U, 1U, 8U, 15U}) {
     test::uftrace_records data;

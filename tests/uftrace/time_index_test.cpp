@@ -11,6 +11,7 @@
 
 #include <support/catch.hpp>
 #include <support/files.hpp>
+#include <support/uftrace_builder.hpp>
 #include <support/skip.hpp>
 
 using namespace backsight;
@@ -218,4 +219,122 @@ TEST_CASE("a saved index is checked before it is used") {
   CHECK(with(8, 2) == errc::unsupported_version);
   CHECK(with(12, 1) == errc::bad_size);
   for (std::size_t at = 32; at < good.size(); ++at) CHECK(with(at, 0x10) == errc::checksum);
+}
+
+namespace {
+
+using records_of = test::uftrace_records;
+
+time_position by_bisection(const records_of& data, std::uint64_t time) {
+  const auto found = find_by_bisection<order::little>(data.view(), time);
+  REQUIRE(found);
+  return *found;
+}
+trace_error bisection_error(const records_of& data, std::uint64_t time) {
+  return find_by_bisection<order::little>(data.view(), time).error();
+}
+/// An index of these entries, saved with the right checksum, for a file of that size.
+std::vector<std::byte> saved_index(const std::vector<time_index::entry>& entries, std::uint64_t file_bytes) {
+  test::byte_builder bytes;
+  bytes.text("BSUFTIME").u32(1).u32(24).u64(entries.size()).u64(file_bytes).u64(900).u64(0);
+  for (const auto& e : entries) bytes.u64(e.offset).u64(e.time_before).u64(e.depth);
+  std::uint64_t sum = 0xcbf29ce484222325ULL;
+  for (const std::byte b : bytes.view()) sum = (sum ^ std::to_integer<std::uint64_t>(b)) * 0x100000001b3ULL;
+  store<order::little>(bytes.vector().data() + 40, sum);
+  return bytes.vector();
+}
+
+}  // namespace
+
+TEST_CASE("bisection finds the first of equal times, and what is open in front of it") {
+  records_of data;
+  data.entry(100, 0, 0x400).entry(200, 1, 0x400).entry(200, 2, 0x400).exit(200, 2, 0x400).exit(300, 1, 0x400);
+  CHECK(by_bisection(data, 0) == time_position{0, 100, 0, true});
+  CHECK(by_bisection(data, 100) == time_position{0, 100, 0, true});
+  CHECK(by_bisection(data, 101) == time_position{16, 200, 1, true});
+  CHECK(by_bisection(data, 200) == time_position{16, 200, 1, true});
+  CHECK(by_bisection(data, 201) == time_position{64, 300, 2, true});
+  CHECK(by_bisection(data, 300) == time_position{64, 300, 2, true});
+  CHECK(by_bisection(data, 301) == time_position{80, 0, 0, false});
+  CHECK(by_bisection(records_of(), 0) == time_position{0, 0, 0, false});
+}
+
+TEST_CASE("bisection passes lost records by, wherever they are") {
+  records_of data;
+  data.lost(1).entry(100, 0, 0x400).lost(2).lost(3).event(200, 1000000).exit(300, 0, 0x400).lost(4);
+  CHECK(by_bisection(data, 0) == time_position{16, 100, 0, true});
+  CHECK(by_bisection(data, 101) == time_position{64, 200, 1, true});  // the next function tells the depth
+  CHECK(by_bisection(data, 201) == time_position{80, 300, 1, true});
+  CHECK(by_bisection(data, 301) == time_position{112, 0, 0, false});
+  records_of lost;
+  lost.lost(1).lost(2);
+  CHECK(by_bisection(lost, 0) == time_position{32, 0, 0, false});
+}
+
+TEST_CASE("bisection says where records are not plain or not in order") {
+  records_of cut;
+  cut.entry(100, 0, 0x400).fill(5, 0);
+  CHECK(bisection_error(cut, 1) == trace_error{errc::truncated, 21});
+  records_of payload;
+  payload.entry(100, 0, 0x400).entry(110, 1, 0x400, test::bytes<1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16>).exit(120, 1, 0x400);
+  CHECK(bisection_error(payload, 100) == trace_error{errc::bad_value, 32});
+  records_of back;
+  back.entry(100, 0, 0x400).entry(99, 1, 0x400).exit(300, 1, 0x400);
+  CHECK(bisection_error(back, 100) == trace_error{errc::time_reversed, 16});
+  records_of ahead;
+  ahead.entry(100, 0, 0x400).entry(301, 1, 0x400).exit(300, 1, 0x400);
+  CHECK(bisection_error(ahead, 100) == trace_error{errc::time_reversed, 16});
+  records_of equal;
+  equal.entry(100, 0, 0x400).entry(100, 1, 0x400).exit(100, 1, 0x400);
+  CHECK(by_bisection(equal, 100) == time_position{0, 100, 0, true});
+}
+
+TEST_CASE("entries of a saved index grow and lie in the file") {
+  const auto error_of = [](const std::vector<time_index::entry>& entries) { return time_index::open(saved_index(entries, 160), 160).error(); };
+  CHECK(error_of({}) == trace_error{});
+  CHECK(error_of({{0, 0, 0}, {144, 500, 3}}) == trace_error{});
+  CHECK(error_of({{0, 0, 0}, {159, 500, 3}}) == trace_error{});
+  CHECK(error_of({{0, 0, 0}, {160, 500, 3}}) == trace_error{errc::out_of_range, 72});
+  CHECK(error_of({{161, 0, 0}}) == trace_error{errc::out_of_range, 48});
+  CHECK(error_of({{0, 0, 0}, {16, 500, 3}, {16, 600, 3}}) == trace_error{errc::out_of_range, 96});
+  CHECK(error_of({{0, 0, 0}, {16, 500, 3}, {32, 500, 3}}) == trace_error{});
+  CHECK(error_of({{0, 0, 0}, {16, 500, 3}, {32, 499, 3}}) == trace_error{errc::out_of_range, 96});
+  // As many as the header says.
+  auto few = saved_index({{0, 0, 0}}, 160);
+  few.resize(few.size() - 1);
+  CHECK(time_index::open(few, 160).error() == trace_error{errc::truncated, 71});
+  auto many = saved_index({{0, 0, 0}}, 160);
+  many.resize(many.size() + 24);
+  CHECK(time_index::open(many, 160).error() == trace_error{errc::bad_size, 16});
+  CHECK(time_index::open(byte_view(few).first(47), 160).error() == trace_error{errc::truncated, 47});
+  CHECK(time_index::open(saved_index({}, 160), 161).error() == trace_error{errc::bad_size, 24});
+}
+
+TEST_CASE("an index of another file is not used for a part of this one") {
+  test::uftrace_builder directory;
+  directory.with(feature::event);
+  records_of data;
+  data.entry(100, 0, 0x400).entry(200, 1, 0x400).exit(300, 1, 0x400).exit(400, 0, 0x400);
+  directory.data(7, data);
+  const recording from = directory.open();
+  resolver names(from);
+  const task_records<order::little> whole(from.data[0].bytes, names.sizes_for(0));
+  const time_index good = time_index::build<order::little>(whole, 1);
+  const auto part = [&](const time_index* kept, std::uint64_t begin, std::uint64_t end) {
+    const file_part p = part_between(whole, from.info, kept, begin, end);
+    return std::pair(p.begin, p.end);
+  };
+  using range = std::pair<std::size_t, std::size_t>;
+  CHECK(part(&good, 200, 300) == range{16, 48});
+  CHECK(part(&good, 201, 299) == range{32, 32});
+  CHECK(part(&good, 0, ~std::uint64_t{0}) == range{0, 64});
+  CHECK(part(&good, 401, 500) == range{64, 64});
+  CHECK(part(&good, 300, 100) == range{16, 16});
+  CHECK(part(nullptr, 200, 300) == range{0, 64});
+  const time_index other = time_index::build<order::little>(task_records<order::little>(from.data[0].bytes.first(48), names.sizes_for(0)), 1);
+  CHECK(part(&other, 200, 300) == range{0, 64});
+  info plain = from.info;
+  plain.feat_mask = 0;
+  const file_part found = part_between(whole, plain, nullptr, 200, 300);
+  CHECK((found.begin == 16 && found.end == 48));
 }

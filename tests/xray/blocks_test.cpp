@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <backsight/xray/blocks.hpp>
 
+#include <algorithm>
 #include <ranges>
 #include <tuple>
 #include <vector>
@@ -184,5 +185,44 @@ TEST_CASE("a block that is cut off tells what its records tell") {
     CHECK(info.thread_id == (size >= 64 ? 11 : 0));
     CHECK(info.seconds == (size >= 80 ? 1U : 0U));
     CHECK(info.process_id == (size >= 96 ? 10 : 0));
+  }
+}
+
+TEST_CASE("a buffer size of one record is one that can be used, a smaller one is none") {
+  for (const order o : {order::little, order::big}) {
+    const auto body = good(o, 1);
+    const std::size_t size = body.size() + 16;
+    for (const std::uint64_t declared : {std::uint64_t{15}, std::uint64_t{16}, std::uint64_t{17}}) {
+      auto file = xray_builder(o, 1).header(declared).append(body.view()).end_of_buffer();
+      list wanted;
+      if (declared < 16) wanted = {{32, size, 0, 0}};
+      for (std::size_t at = 0; declared >= 16 && at < size; at += declared) {
+        wanted.emplace_back(32 + at, std::min<std::size_t>(declared, size - at), 0, 0);
+      }
+      CHECK(find(file).blocks == wanted);
+    }
+  }
+}
+
+TEST_CASE("rubbish behind the last block is reported from its first byte, whatever a part of it looks like") {
+  for (const order o : {order::little, order::big}) {
+    const std::size_t end = 32 + 16 + good(o, 5).size();
+    // What would be the head of a block, were there more behind it.
+    const auto file = xray_builder(o).header().block(good(o, 5)).fill(5).extents(64);
+    for (std::size_t size = end + 1; size <= file.size(); ++size) {
+      CAPTURE(size);
+      CHECK(find(file.view().first(size)).error == trace_error{errc::trailing_bytes, end});
+    }
+    // A NewBuffer or BufferExtents right behind the block, whole and cut.
+    for (const bool extents : {false, true}) {
+      const auto half = extents ? xray_builder(o).header().block(good(o, 5)).extents(5)
+                                : xray_builder(o).header().block(good(o, 5)).new_buffer(1);
+      for (std::size_t size = end + 1; size < end + 16; ++size) {
+        CHECK(find(half.view().first(size)).error == trace_error{errc::truncated, end});
+        CHECK(find(half.view().first(size)).blocks.size() == 1);
+      }
+      CHECK_FALSE(find(half.view().first(end + 16)).error);
+      CHECK(find(half.view().first(end + 16)).blocks.size() == 2);
+    }
   }
 }

@@ -231,3 +231,93 @@ TEST_CASE("events_of stops at the first fault and says where") {
   CHECK(it == events.end());
   CHECK(it.error() == trace_error{errc::bad_value, 48 + 64 + 8});
 }
+
+namespace {
+
+/// All faults of a log, whole.
+std::vector<fault> faults_in(byte_view file) {
+  std::vector<fault> faults;
+  const auto opened = xray::open(file);
+  REQUIRE(opened);
+  for_each_event(*opened, [](const event&) {}, [&](const fault& f) { faults.push_back(f); });
+  return faults;
+}
+
+}  // namespace
+
+TEST_CASE("the range of a block's events takes an exit with arguments for an enter, as for_each_event does") {
+  for (const order o : {order::little, order::big}) {
+    for (unsigned version = 1; version <= 5; ++version) {
+      const auto body = begun(o, version)
+                            .function(1, 5, 1)
+                            .argument(3)
+                            .argument(4)
+                            .function(2, 6, 1)
+                            .argument(7)
+                            .function(0, 8, 1)
+                            .argument(9)
+                            .function(3, 9, 1)
+                            .argument(1)
+                            .function(1, 5, 1)
+                            .function(3, 9, 1);
+      const auto file = xray_builder(o, version).header(4096).block(body);
+      const auto opened = xray::open(file.view());
+      REQUIRE(opened);
+      const auto called = events_in(file);
+      with_order(o, [&](auto byte_order) {
+        std::vector<oracle_event> found;
+        for (const event& e : events_of<byte_order()>(*fdr_blocks<byte_order()>(*opened).begin(), opened->version())) {
+          found.push_back(test::in_words(e));
+        }
+        REQUIRE(found.size() == 6);
+        CHECK((found == called));
+        for (std::size_t i = 0; i < 6; ++i) CHECK(found[i].kind == (i == 4 ? "exit" : "enter"));
+        CHECK(found[0].arguments == std::vector<std::uint64_t>{3, 4});
+        CHECK(found[5].arguments.empty());
+      });
+    }
+  }
+}
+
+TEST_CASE("a fault in a block tells what is skipped: the rest of the block") {
+  for (const order o : {order::little, order::big}) {
+    const auto body = begun(o, 5).function(0, 1, 1).function(1, 1, 1);
+    const std::size_t begin = 32 + 16, end = begin + body.size();
+    // A function record of an action that nobody defines, with the next block behind it.
+    auto unknown = begun(o, 5).function(0, 1, 1).function(5, 1, 1).function(1, 1, 1).function(1, 1, 1);
+    auto file = xray_builder(o).header().block(unknown).block(body);
+    CHECK(faults_in(file.view()) == std::vector<fault>{{errc::bad_value, end - 8, 24}});
+    // Counted too short, so that the last record crosses the end of its block.
+    auto crossing =
+        xray_builder(o).header().extents(body.size() - 3).append(body.view().first(body.size() - 3)).block(body);
+    CHECK(faults_in(crossing.view()) == std::vector<fault>{{errc::record_crosses_block, end - 8, 5}});
+    // The end of the log, in a record and between two, where the block counts more.
+    const auto whole = xray_builder(o).header().block(body);
+    CHECK(faults_in(whole.view().first(end - 3)) == std::vector<fault>{{errc::truncated, end - 8, 5}});
+    CHECK(faults_in(whole.view().first(end - 8)) == std::vector<fault>{{errc::truncated, end - 8, 0}});
+    // A record where it may not stand is read all the same, and skips nothing.
+    const auto misplaced = begun(o, 5).function(0, 1, 1).wall(3, 4).function(1, 1, 1);
+    CHECK(faults_in(xray_builder(o).header().block(misplaced).view()) ==
+          std::vector<fault>{{errc::bad_transition, end - 8, 0}});
+    // Before thread and time are known the block ends there.
+    const auto early = xray_builder(o).new_buffer(11).function(0, 1, 1).function(1, 1, 1);
+    CHECK(faults_in(xray_builder(o).header().block(early).view()) ==
+          std::vector<fault>{{errc::bad_transition, begin + 16, 16}});
+    // Bytes behind the last block.
+    CHECK(faults_in(xray_builder(o).header().block(body).fill(9).view()) ==
+          std::vector<fault>{{errc::trailing_bytes, end, 9}});
+  }
+}
+
+TEST_CASE("a fault in a basic mode log tells its place and the record that is skipped") {
+  for (const order o : {order::little, order::big}) {
+    const auto file = xray_builder(o, 3)
+                          .header(0, 0)
+                          .basic_function(1, 0, 5, 10, 7, 8)
+                          .basic_argument(6, 7, 8, 1)
+                          .basic_function(1, 1, 5, 11, 7, 8);
+    CHECK(faults_in(file.view()) == std::vector<fault>{{errc::unpaired_record, 64, 32}});
+    CHECK(faults_in(file.view().first(100)) ==
+          std::vector<fault>{{errc::unpaired_record, 64, 32}, {errc::truncated, 96, 4}});
+  }
+}

@@ -11,6 +11,8 @@
 #include <support/catch.hpp>
 #include <support/files.hpp>
 
+#include "../elf/elf_builder.hpp"
+
 using namespace backsight;
 using test::byte_builder;
 
@@ -153,5 +155,58 @@ TEST_CASE("a parallel walk over blocks gives the totals of the serial one") {
       CHECK(all.time == serial.time);
       CHECK(all.by_thread == serial.by_thread);
     }
+  }
+}
+
+TEST_CASE("addresses of a 32-bit map wrap in 32 bits") {
+  for (const order o : {order::little, order::big}) {
+    test::elf_builder built(o, false);
+    auto map = built.bytes();
+    // Relative to the section at 0x5000: the first lies in front of it, the second at its own place.
+    map.u32(0x1000U - 0x5000U).u32(0x0ff0U - 0x5004U).u8(0).u8(1).u8(2).fill(5);
+    map.u32(0).u32(0xfffffffcU).u8(1).u8(0).u8(2).fill(5);
+    built.sections.push_back({"xray_instr_map", 1, 2, 0x5000, map.vector(), 0, 0, 1, 0, 0});
+    const auto read = map_of(built.file());
+    REQUIRE(read);
+    REQUIRE(read->sleds().size() == 2);
+    CHECK(read->sleds()[0].address == 0x1000);
+    CHECK(read->sleds()[0].function == 0x0ff0);
+    CHECK(read->sleds()[1].address == 0x5010);
+    CHECK(read->sleds()[1].function == 0x5010);
+    CHECK(read->address_of(1) == 0x0ff0U);
+    CHECK(read->address_of(2) == 0x5010U);
+  }
+}
+
+TEST_CASE("the words of a position-independent file are taken from its relocations, against any symbol") {
+  for (const std::uint16_t type : {std::uint16_t{1}, std::uint16_t{3}}) {
+    CAPTURE(type);
+    test::elf_builder built(order::little, true);
+    built.type = type;
+    const std::uint64_t base = 0x5000;
+    auto map = built.bytes(), rela = built.bytes(), symbols = built.bytes();
+    for (const unsigned version : {2U, 0U}) map.u64(0x77).u64(0x77).u8(0).u8(1).u8(version).fill(13);
+    symbols.fill(24);
+    for (const std::uint64_t value : {std::uint64_t{0x1000}, std::uint64_t{0x2000}})
+      symbols.u32(0).u8(2).u8(0).u16(1).u64(value).u64(8);
+    const std::uint64_t from = type == 1 ? 0 : base;
+    const auto relocation = [&](std::uint64_t place, std::uint64_t symbol, unsigned kind, std::uint64_t addend) {
+      rela.u64(from + place).u64(symbol << 32 | kind).u64(addend);
+    };
+    relocation(0, 1, 24, 0x10);  // R_X86_64_PC64 against the first symbol
+    relocation(8, 2, 24, 0);     // and the last one
+    relocation(32, 2, 1, 0x20);  // R_X86_64_64
+    relocation(40, 0, 8, 0x30);  // R_X86_64_RELATIVE
+    relocation(64, 2, 1, 0x40);  // Behind the map.
+    built.sections.push_back({"xray_instr_map", 1, 2, base, map.vector(), 0, 0, 1, 0, 0});
+    built.sections.push_back({".rela", elf::section_rela, 2, 0, rela.vector(), 3, type == 1 ? 1U : 0U, 1, 0, 0});
+    built.sections.push_back({".dynsym", elf::section_dynamic_symbols, 2, 0, symbols.vector(), 0, 0, 1, 0, 0});
+    const auto read = map_of(built.file());
+    REQUIRE(read);
+    REQUIRE(read->sleds().size() == 2);
+    CHECK(read->sleds()[0].address == 0x1010);
+    CHECK(read->sleds()[0].function == 0x2000);
+    CHECK(read->sleds()[1].address == 0x2020);
+    CHECK(read->sleds()[1].function == 0x30);
   }
 }

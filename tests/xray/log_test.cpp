@@ -69,4 +69,10 @@ TEST_CASE("ticks become nanoseconds exactly, for any frequency") {
   CHECK(log_of(1).to_ns(3) == 3000000000);
   CHECK(log_of(18446744073).to_ns(18446744073ULL * 1000 + 1) == 1000000000000);
   CHECK(log_of(0xffffffffffffffff).to_ns(0xffffffffffffffff) == 1000000000);
+  // Where the rest times a second would not fit 64 bits, just below and above the frequency at which it can.
+  CHECK(log_of(18446744073).to_ns(18446744072) == 999999999);
+  CHECK(log_of(18446744074).to_ns(18446744073) == 1024819115);
+  CHECK(log_of(40000000000).to_ns(40000000000ULL * 7 + 39999999999ULL) == 7999999999);
+  CHECK(log_of(40000000000).to_ns(39) == 0);
+  CHECK(log_of(40000000000).to_ns(40) == 1);
 }

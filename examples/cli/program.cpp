@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "program.hpp"
 
+#include "demangled_size.hpp"
+
 #include <algorithm>
 #include <cerrno>
 #include <cinttypes>
@@ -151,10 +153,12 @@ std::vector<std::byte>& head_of_stdin() {
 }
 
 std::string demangle(const std::string& name) {
-  if (!name.starts_with("_Z")) return name;
+  // 110 bytes can stand for gigabytes, which __cxa_demangle would make.
+  constexpr std::size_t longest = 128 * 1024;
+  if (!name.starts_with("_Z") || !demangles_within(name, longest)) return name;
   int status = 0;
   char* const text = abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status);
-  std::string result = status == 0 ? text : name;
+  std::string result = status == 0 && std::strlen(text) <= longest ? text : name;
   std::free(text);
   return result;
 }

@@ -157,7 +157,7 @@ class input {
   std::vector<std::byte> read_;
 };
 
-/// A demangled C++ name, or the name itself.
+/// A demangled C++ name; the name itself when it is none or its text would be too long.
 [[nodiscard]] std::string demangle(const std::string& name);
 /// A file or a folder exists at `path`.
 [[nodiscard]] bool is_directory(const std::string& path);

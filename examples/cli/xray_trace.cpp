@@ -11,12 +11,14 @@ using namespace backsight;
 namespace {
 
 /// Closing angle brackets side by side, as LLVM's demangler and C++ since 2011 write them; libstdc++'s leaves a blank.
-std::string close_brackets(std::string name) {
-  for (std::size_t at = 0; (at = name.find("> >", at)) != name.npos;) {
-    if (name.compare(at < 8 ? 0 : at - 8, 8, "operator") == 0) ++at;
-    else name.erase(at + 1, 1);
+std::string close_brackets(std::string_view name) {
+  std::string closed;
+  closed.reserve(name.size());
+  for (std::size_t at = 0; at < name.size(); ++at) {
+    const bool between = name[at] == ' ' && at + 1 < name.size() && name[at + 1] == '>' && closed.ends_with('>');
+    if (!between || closed.ends_with("operator>")) closed += name[at];
   }
-  return name;
+  return closed;
 }
 
 }  // namespace

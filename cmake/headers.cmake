@@ -52,6 +52,7 @@ set(BACKSIGHT_HEADERS
 
   include/backsight/core/any_record.hpp
   include/backsight/core/bytes.hpp
+  include/backsight/core/checksum.hpp
   include/backsight/core/cursor.hpp
   include/backsight/core/error.hpp
   include/backsight/core/escape.hpp

@@ -14,6 +14,7 @@
 #include <backsight/cfi/table_format.hpp>
 #include <backsight/cfi/unwind_rule.hpp>
 #include <backsight/core/bytes.hpp>
+#include <backsight/core/checksum.hpp>
 #include <backsight/core/error.hpp>
 #include <backsight/core/record.hpp>
 
@@ -30,19 +31,7 @@ inline constexpr std::uint8_t id_aligned_gap = 253;  ///< Nothing up to the next
 inline constexpr std::uint8_t id_gap = 254;          ///< Nothing.
 inline constexpr std::uint8_t id_exception = 255;    ///< The rule's number is in the list of exceptions.
 
-[[nodiscard]] inline std::uint64_t checksum(byte_view bytes) noexcept {
-  // FNV-1a over words of eight bytes, the last one filled with zeros.
-  std::uint64_t hash = 0xcbf29ce484222325U;
-  std::size_t i = 0;
-  for (; i + 8 <= bytes.size(); i += 8) {
-    hash = (hash ^ load<std::uint64_t, order::little>(bytes.data() + i)) * 0x100000001b3U;
-    hash ^= hash >> 29;
-  }
-  std::uint64_t last = 0;
-  for (unsigned shift = 0; i < bytes.size(); ++i, shift += 8) last |= std::to_integer<std::uint64_t>(bytes[i]) << shift;
-  hash = (hash ^ last) * 0x100000001b3U;
-  return hash ^ hash >> 32;
-}
+using backsight::checksum;
 
 /// The sum of the first `count` (below 16) of 16 bytes.
 [[nodiscard]] inline std::uint32_t sum_before(const std::byte* counts, std::size_t count) noexcept {

@@ -107,6 +107,8 @@ set(BACKSIGHT_HEADERS
   include/backsight/memtrace/split.hpp
   include/backsight/memtrace/types.hpp
   include/backsight/memtrace/window_index.hpp
+  include/backsight/memtrace/window_scanner.hpp
+  include/backsight/memtrace/window_set.hpp
   include/backsight/memtrace/windows.hpp
 
   include/backsight/uftrace/arguments.hpp

@@ -29,17 +29,7 @@ struct file_counts {
 template <class Address>
 trace_error count_as(const std::string& path, file_counts& into) {
   basic_final_counter<Address> counter;
-  constexpr std::size_t step = size_of<basic_entry<Address>>;
-  auto last = static_cast<std::uint16_t>(trace_type::header);
-  trace_error error = for_each_block(path, [&](byte_view block, std::uint64_t) -> trace_error {
-    if (const trace_error bad = counter.feed(block)) return bad;
-    const std::size_t left = block.size() % step;
-    if (left != 0) return {errc::truncated, block.size() - left};
-    last = load<std::uint16_t, order::little>(block.data() + block.size() - step);
-    return {};
-  });
-  // Whole records may be missing at the end as well.
-  if (!error && last != static_cast<std::uint16_t>(trace_type::footer)) error = {errc::bad_end, counter.records() * step};
+  const trace_error error = for_each_final_block<Address>(path, [&](byte_view block) { return counter.feed(block); });
   counter.finish();
   into.sections = counter.sections();
   into.records = counter.records();
@@ -50,24 +40,33 @@ trace_error count_as(const std::string& path, file_counts& into) {
 
 /// Counts a final file of either layout; the numbers up to an error are kept.
 trace_error count_file(const std::string& path, file_counts& into) {
-  result<final_header> head;
-  constexpr trace_error enough{errc::capacity, 0};
-  const trace_error error = for_each_block(path, [&](byte_view block, std::uint64_t) {
-    head = read_final_header(block);
-    return enough;
-  });
-  if (error && error.code != enough.code) return error;
-  if (!error) return {errc::truncated, 0};
+  const auto head = final_header_of(path);
   if (!head) return head.error();
   return head->address_size == 4 ? count_as<std::uint32_t>(path, into) : count_as<std::uint64_t>(path, into);
 }
 
-void print_row(output& out, const std::string& tid, const std::optional<std::uint64_t>& window, const record_counts& c,
+/// A table whose head is printed in front of the first row: none for input that gives none.
+class table {
+ public:
+  table(output& out, std::string_view head) : out_(out), head_(head) {}
+  /// The output, for a row.
+  output& row() {
+    out_.write(head_);
+    head_ = {};
+    return out_;
+  }
+
+ private:
+  output& out_;
+  std::string_view head_;
+};
+
+void print_row(table& to, const std::string& tid, const std::optional<std::uint64_t>& window, const record_counts& c,
                bool sum, std::uint64_t records) {
   const std::string name = window ? std::to_string(*window) : "-";
   const std::string unique = sum ? "" : std::to_string(c.unique_pcs);
   const std::string total = sum ? "" : std::to_string(records);
-  out.print("%s\t%s\t%" PRIu64 "\t%s\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64
+  to.row().print("%s\t%s\t%" PRIu64 "\t%s\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64
             "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%s\n",
             tid.c_str(), name.c_str(), c.instructions, unique.c_str(), c.non_fetched, c.prefetches, c.loads, c.stores,
             c.time_and_cpu, c.kernel_transfers, c.syscalls, c.blocking_syscalls, c.other_markers, c.encodings, c.exits,
@@ -76,52 +75,53 @@ void print_row(output& out, const std::string& tid, const std::optional<std::uin
 
 int final_table(const std::vector<trace_folder>& folders, output& out) {
   int code = success;
-  out.write("tid\twindow\tinstrs\tunique_pcs\tnofetch\tprefetches\tloads\tstores\tsched\txfer\tsyscalls\tmaybe_blocking\t"
-            "other_markers\tencodings\texit\trecords_in_file\n");
+  table rows(out, "tid\twindow\tinstrs\tunique_pcs\tnofetch\tprefetches\tloads\tstores\tsched\txfer\tsyscalls\tmaybe_blocking\t"
+                  "other_markers\tencodings\texit\trecords_in_file\n");
   for (const trace_folder& folder : folders) {
     // "-" sorts before every ordinal: no window is the smallest optional.
     std::map<std::optional<std::uint64_t>, record_counts> sums;
     for (const std::string& path : folder.files) {
       file_counts counts;
-      if (const trace_error error = count_file(path, counts)) code = report_error(path, error, detail_of(path, error));
+      if (const trace_error error = count_file(path, counts)) code = report_damage(path, error);
       if (counts.records == 0) continue;
       for (const section_counts& section : counts.sections) {
-        print_row(out, std::to_string(section.tid), section.window, section.counts, false, counts.records);
+        print_row(rows, std::to_string(section.tid), section.window, section.counts, false, counts.records);
         sums[section.window] += section.counts;
       }
     }
-    for (const auto& [window, sum] : sums) print_row(out, "*", window, sum, true, 0);
+    for (const auto& [window, sum] : sums) print_row(rows, "*", window, sum, true, 0);
   }
   return code;
 }
 
 int raw_table(const std::vector<trace_folder>& folders, output& out) {
   int code = success;
-  out.write("file\ttid\twindow\trecords\tblocks\tinstrs_in_blocks\tmemrefs\ttimestamps\twindow_markers\tfooter\n");
+  table rows(out, "file\ttid\twindow\trecords\tblocks\tinstrs_in_blocks\tmemrefs\ttimestamps\twindow_markers\tfooter\n");
   for (const trace_folder& folder : folders) {
     for (const std::string& path : folder.files) {
       raw_counter counter;
       bool begun = false;
       std::uint64_t size = 0;
-      const trace_error error = for_each_block(path, [&](byte_view block, std::uint64_t offset) -> trace_error {
+      trace_error error = for_each_block(path, [&](byte_view block, std::uint64_t offset) -> trace_error {
         size = offset + block.size();
         if (!begun) {
           if (const auto head = read_raw_header(block); !head) return head.error();
         }
         begun = true;
-        if (const trace_error bad = counter.feed(block)) return bad;
+        if (const trace_error bad = counter.feed(block)) return {bad.code, bad.offset - offset};
         return block.size() % 8 == 0 ? trace_error{} : trace_error{errc::truncated, block.size() / 8 * 8};
       });
-      if (error) code = report_error(path, error, detail_of(path, error));
-      else if (begun && counter.windows().back().footers == 0) code = report_error(path, trace_error{errc::bad_end, size});
-      else if (!begun) code = report_error(path, trace_error{errc::truncated, 0});
+      const trace_error at_end = counter.finish();
+      if (!error) error = at_end;
+      if (!error && !begun) error = {errc::truncated, 0};
+      if (!error && counter.windows().back().footers == 0) error = {errc::bad_end, size};
+      if (error) code = report_damage(path, error);
       if (!begun) continue;
-      counter.finish();
       // The folder is called raw whatever its name, as in the tables that other tools make.
       const std::string name = "raw/" + (folder.window.empty() ? "" : folder.window + "/") + base_name(path);
       for (const raw_window_counts& c : counter.windows()) {
         const std::string window = c.window ? std::to_string(*c.window) : "-";
-        out.print("%s\t%" PRIu64 "\t%s\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\n",
+        rows.row().print("%s\t%" PRIu64 "\t%s\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\n",
                   name.c_str(), counter.tid(), window.c_str(), c.entries, c.blocks, c.instructions, c.memrefs, c.timestamps,
                   c.window_markers, c.footers);
       }
@@ -133,42 +133,47 @@ int raw_table(const std::vector<trace_folder>& folders, output& out) {
 /// What the tool basic_counts keeps for one file: counts by window ordinal, where a file that begins with another window
 /// than 0 has just one.
 struct shard {
-  std::uint64_t tid = 0, threads = 0;
-  std::vector<record_counts> windows{1};
+  std::uint64_t tid = 0, threads = 0, records = 0;
+  std::map<std::uint64_t, record_counts> windows;  ///< The others up to the last are zeros.
   pc_set pcs;
   bool whole_system = false;
   bool core_sharded = false;
+
+  [[nodiscard]] std::uint64_t window_count() const { return windows.rbegin()->first + 1; }
+  [[nodiscard]] record_counts of(std::uint64_t ordinal) const {
+    const auto found = windows.find(ordinal);
+    return found == windows.end() ? record_counts{} : found->second;
+  }
 };
 
-/// Sorts the sections of a file as the tool does; false when it would refuse the file.
-bool make_shard(file_counts& counts, shard& made) {
+/// Sorts the sections of a file as the tool does; gives why it would refuse the file or lose numbers of it, or null.
+const char* make_shard(file_counts& counts, shard& made) {
   made.pcs = std::move(counts.pcs);
+  made.records = counts.records;
   // Without a FILETYPE marker the tool takes every bit of the type for set.
   made.whole_system = !counts.file_type || (*counts.file_type & file_type::whole_system) != 0;
   made.core_sharded = counts.file_type && (*counts.file_type & file_type::core_sharded) != 0;
+  made.windows[0] = {};
   std::set<std::uint64_t> tids;
   std::optional<std::uint64_t> last;
   for (const section_counts& section : counts.sections) {
     tids.insert(section.tid);
     made.tid = section.tid;
     if (section.window && section.window != last && !made.core_sharded) {
-      if (!last && *section.window != 0) {
-        last = section.window;
-      } else if (last && made.windows.size() != *last + 1) {
-        return false;
-      } else {
-        if (*section.window > 1000000) return false;
-        last = section.window;
-        made.windows.resize(*last + 1);
-      }
+      if (last && made.window_count() != *last + 1) return "basic_counts gives no numbers for a file whose several windows do not start at 0; use --per-window";
+      if (last && *section.window < *last) return "basic_counts loses windows of a file whose windows go back; use --per-window";
+      if (*section.window == ~std::uint64_t{0}) return "basic_counts gives no numbers for as many windows; use --per-window";
+      if (last || *section.window == 0) made.windows[*section.window];
+      last = section.window;
     }
-    const std::uint64_t unique = made.windows.back().unique_pcs + section.counts.unique_pcs;
-    made.windows.back() += section.counts;
-    made.windows.back().unique_pcs = unique;
+    record_counts& sum = made.windows.rbegin()->second;
+    const std::uint64_t unique = sum.unique_pcs + section.counts.unique_pcs;
+    sum += section.counts;
+    sum.unique_pcs = unique;
   }
   if (made.core_sharded) made.windows[0].unique_pcs = made.pcs.size();
   made.threads = tids.size();
-  return true;
+  return nullptr;
 }
 
 void print_counts(output& out, const record_counts& c, const char* prefix, std::uint64_t threads, bool kernel) {
@@ -215,24 +220,31 @@ int basic_counts(const trace_folder& folder, output& out) {
   std::vector<shard> shards;
   for (const std::string& path : folder.files) {
     file_counts counts;
-    if (const trace_error error = count_file(path, counts)) code = report_error(path, error, detail_of(path, error));
+    if (const trace_error error = count_file(path, counts)) code = report_damage(path, error);
     if (counts.records == 0) continue;
     shard made;
-    if (!make_shard(counts, made)) {
-      return report_error(path, "basic_counts gives no numbers for a file whose several windows do not start at 0; use --per-window");
-    }
+    if (const char* const why = make_shard(counts, made)) return report_error(path, why);
     shards.push_back(std::move(made));
+  }
+  if (shards.empty()) return code;
+  // Each thread has a section for every window up to its last: far ordinals in a short trace would fill the disk with zeros.
+  std::uint64_t records = 0;
+  for (const shard& one : shards) records += one.records;
+  std::uint64_t room = records + 10000;
+  for (const shard& one : shards) {
+    if (one.window_count() > room) return report_error(folder.path, "basic_counts has a section for each window up to the last, and here they are too many; use --per-window");
+    room -= one.window_count();
   }
   record_counts total;
   pc_set pcs;
   std::uint64_t threads = 0;
-  std::size_t windows = 1;
+  std::uint64_t windows = 1;
   bool kernel = false, cores = false;
   for (const shard& one : shards) {
-    for (const record_counts& counts : one.windows) total += counts;
+    for (const auto& [ordinal, counts] : one.windows) total += counts;
     pcs += one.pcs;
     threads += one.threads;
-    windows = std::max(windows, one.windows.size());
+    windows = std::max(windows, one.window_count());
     kernel = kernel || one.whole_system;
     cores = cores || one.core_sharded;
   }
@@ -240,24 +252,25 @@ int basic_counts(const trace_folder& folder, output& out) {
   out.write("Basic counts tool results:\nTotal counts:\n");
   print_counts(out, total, " total", threads, kernel);
   if (windows > 1) {
-    out.print("Total windows: %zu\n", windows);
-    for (std::size_t i = 0; i < windows; ++i) {
-      out.print("Window #%zu:\n", i);
-      for (const shard& one : shards) {
-        if (one.windows.size() > i) print_counts(out, one.windows[i], " window", 0, kernel);
-      }
+    out.print("Total windows: %" PRIu64 "\n", windows);
+    std::vector<const shard*> going_on;
+    for (const shard& one : shards) going_on.push_back(&one);
+    for (std::uint64_t i = 0; i < windows; ++i) {
+      out.print("Window #%" PRIu64 ":\n", i);
+      std::erase_if(going_on, [&](const shard* one) { return one->window_count() <= i; });
+      for (const shard* const one : going_on) print_counts(out, one->of(i), " window", 0, kernel);
     }
   }
   std::vector<std::size_t> order(shards.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
   std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    const std::uint64_t first = shards[a].windows[0].instructions, second = shards[b].windows[0].instructions;
+    const std::uint64_t first = shards[a].windows.at(0).instructions, second = shards[b].windows.at(0).instructions;
     return first != second ? first > second : a < b;
   });
   for (const std::size_t i : order) {
     if (cores) out.print("Core %zu counts:\n", i);
     else out.print("Thread %" PRIu64 " counts:\n", shards[i].tid);
-    print_counts(out, shards[i].windows[0], "", cores ? shards[i].threads : 0, kernel);
+    print_counts(out, shards[i].windows.at(0), "", cores ? shards[i].threads : 0, kernel);
   }
   return code;
 }
@@ -275,7 +288,10 @@ int counts(const options& asked) {
       if (kind.partial() == stage::final) break;
     }
   }
-  if (asked.as == "drmemtrace") return out.close(basic_counts(folders.front(), out));
+  if (asked.as == "drmemtrace") {
+    note_first_folder(folders);
+    return out.close(basic_counts(folders.front(), out));
+  }
   return out.close(final_table(folders, out));
 }
 

@@ -53,11 +53,12 @@ std::vector<std::pair<const char*, std::uint64_t>> kinds_of(const Range& range, 
   return named;
 }
 
-void print_info(output& out, const arguments& asked, bool first, const std::string& path, const char* kind,
+void print_info(output& out, const arguments& asked, bool& first, const std::string& path, const char* kind,
                 const std::vector<std::pair<const char*, std::uint64_t>>& facts, std::uint64_t type,
                 const std::vector<std::pair<const char*, std::uint64_t>>& kinds) {
   if (asked.format == "json") {
-    out.print("%s{\"file\":", first ? "" : ",\n");
+    out.print("%s{\"file\":", first ? "[" : ",\n");
+    first = false;
     text::quoted(output_iterator(out), std::as_bytes(std::span(path)));
     out.print(",\"kind\":\"%s\",\"file_type\":\"%s\"", kind, names_of(type).c_str());
     for (const auto& [name, value] : facts) out.print(",\"%s\":%" PRIu64, name, value);
@@ -79,7 +80,8 @@ void print_info(output& out, const arguments& asked, bool first, const std::stri
   }
 }
 
-int info_of_file(const std::string& path, const arguments& asked, bool first, output& out) {
+/// Prints what a file is, if that can be told; `first` is false then.
+int info_of_file(const std::string& path, const arguments& asked, bool& first, output& out) {
   const auto kind = memtrace::stage_of(path);
   const memtrace::loaded_file file(path);
   trace_error error = file.error();
@@ -104,22 +106,20 @@ int info_of_file(const std::string& path, const arguments& asked, bool first, ou
                 {"bytes", file.bytes().size()}},
                head->file_type, kinds);
   }
-  if (!error) error = bad;
-  return error ? report_error(path, error) : success;
+  if (!error) error = bad ? bad : memtrace::damage_of(file.bytes());
+  return error ? report_error(path, error, memtrace::detail_of(path, error)) : success;
 }
 
 int info(const arguments& asked) {
   output out("-");
   int code = success;
   bool first = true;
-  if (asked.format == "json") out.write("[");
   for (const auto& folder : memtrace::folders_at(asked.path())) {
     for (const std::string& path : folder.files) {
       if (info_of_file(path, asked, first, out) != success) code = bad_input;
-      first = false;
     }
   }
-  if (asked.format == "json") out.write("]\n");
+  if (asked.format == "json" && !first) out.write("]\n");
   return out.close(code);
 }
 
@@ -182,6 +182,8 @@ int dump(const arguments& asked) {
           code = bad_input;
         }
       }
+      // Records that cannot be read were told one by one.
+      if (!bad && memtrace::damage_of(file.bytes()).code == errc::bad_end) bad = memtrace::damage_of(file.bytes());
       if (bad && !file.error()) code = report_error(path, bad);
     }
   }

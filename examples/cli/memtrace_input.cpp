@@ -6,6 +6,7 @@
 #include <cstring>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <span>
 
 #include <sys/mman.h>
@@ -30,9 +31,11 @@
 
 namespace cli::memtrace {
 
+using namespace backsight;
+using namespace backsight::memtrace;
+
 namespace {
 
-using namespace backsight;
 namespace fs = std::filesystem;
 using block_function = std::function<trace_error(byte_view, std::uint64_t)>;
 
@@ -93,7 +96,7 @@ trace_error unpack(byte_view bytes, bool mapped, const block_function& f) {
 
 /// The second entry of a raw file names the thread; that tells it from a file of another format with a small first number.
 bool is_thread(byte_view block) {
-  return block.size() >= 16 && backsight::memtrace::raw_span(block)[1][backsight::memtrace::raw_entry::type] == backsight::memtrace::raw_type::thread;
+  return block.size() >= 16 && raw_span(block)[1][raw_entry::type] == raw_type::thread;
 }
 
 /// The bytes of a file as they are, kept by `file`; those of stdin for `-`, which are read once and kept for other formats.
@@ -136,11 +139,29 @@ bool is_window_folder(const std::string& name) {
          name.find_first_not_of("0123456789", 7) == std::string::npos;
 }
 
+/// Says so once, however often the folder is looked at.
+void warn(const fs::path& path, std::string_view message) {
+  static std::set<std::string> told;
+  if (told.insert(path.string()).second) (void)cli::report_error(path.string(), message);
+}
+
+/// The entries of a folder, as many as can be read.
+std::vector<fs::directory_entry> entries_of(const fs::path& path) {
+  std::vector<fs::directory_entry> entries;
+  std::error_code error;
+  fs::directory_iterator at(path, error);
+  for (; !error && at != fs::directory_iterator(); at.increment(error)) entries.push_back(*at);
+  if (error) warn(path, error.message());
+  return entries;
+}
+
 trace_folder folder_at(const fs::path& path) {
   trace_folder folder{path.string(), {}, {}};
-  std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator(path, ignored)) {
-    if (entry.is_regular_file(ignored) && is_thread_file(entry.path().filename().string())) folder.files.push_back(entry.path().string());
+  for (const auto& entry : entries_of(path)) {
+    if (!is_thread_file(entry.path().filename().string())) continue;
+    std::error_code error;
+    if (entry.is_regular_file(error)) folder.files.push_back(entry.path().string());
+    else warn(entry.path(), "not a regular file; it is left out");
   }
   std::sort(folder.files.begin(), folder.files.end());
   return folder;
@@ -155,6 +176,14 @@ trace_error for_each_block(const std::string& path, const block_function& f) {
   byte_view bytes;
   if (const trace_error error = open_packed(path, file, bytes)) return error;
   return unpack(bytes, path != "-", f);
+}
+
+trace_error with_packed_bytes(const std::string& path, const std::function<void(byte_view)>& f) {
+  io::mapped_file file;
+  byte_view bytes;
+  const trace_error error = open_packed(path, file, bytes);
+  if (!error) f(bytes);
+  return error;
 }
 
 loaded_file::loaded_file(const std::string& path) {
@@ -172,12 +201,50 @@ loaded_file::loaded_file(const std::string& path) {
   bytes_ = unpacked_;
 }
 
+result<final_header> final_header_of(const std::string& path) {
+  result<final_header> head{errc::truncated, 0};
+  constexpr trace_error enough{errc::capacity, 0};
+  const trace_error error = for_each_block(path, [&](byte_view block, std::uint64_t) {
+    head = read_final_header(block);
+    return enough;
+  });
+  if (error && error.code != enough.code) return error;
+  return head;
+}
+
+trace_error damage_of(byte_view bytes) {
+  if (const auto head = read_raw_header(bytes)) {
+    const raw_range entries(bytes, head->context());
+    bool footer = false;
+    const trace_error error = for_each(entries, [&](const auto& item) { footer = item.template is<raw_footer>(); });
+    return error || footer ? error : trace_error{errc::bad_end, bytes.size()};
+  }
+  const auto head = read_final_header(bytes);
+  if (!head) return head.error();
+  const trace_error error = head->address_size == 4 ? final_range32(bytes).validate() : final_range(bytes).validate();
+  if (error) return error;
+  const auto last = load<std::uint16_t, order::little>(bytes.data() + bytes.size() - head->entry_size());
+  return last == static_cast<std::uint16_t>(trace_type::footer) ? trace_error{} : trace_error{errc::bad_end, bytes.size()};
+}
+
+int report_damage(const std::string& path, const trace_error& error) {
+  std::string detail = detail_of(path, error);
+  switch (error.code) {
+    case errc::unknown_record:
+    case errc::bad_size:
+    case errc::unpaired_record: detail = "what follows is left out"; break;
+    case errc::bad_end: detail = "the file has no footer"; break;
+    default: break;
+  }
+  return report_error(path, error, detail);
+}
+
 result<stage> stage_of(const std::string& path) {
   stage found = stage::unknown;
   constexpr trace_error enough{errc::capacity, 0};
   const trace_error error = for_each_block(path, [&](byte_view block, std::uint64_t) {
-    const auto as_final = backsight::memtrace::read_final_header(block);
-    const auto as_raw = backsight::memtrace::read_raw_header(block);
+    const auto as_final = read_final_header(block);
+    const auto as_raw = read_raw_header(block);
     if (as_final.error().code != errc::bad_magic && as_final.error().code != errc::truncated) found = stage::final;
     else if (as_raw.error().code != errc::bad_magic && as_raw.error().code != errc::truncated && is_thread(block)) found = stage::raw;
     return enough;
@@ -192,17 +259,26 @@ std::vector<trace_folder> folders_at(const std::string& path) {
   std::vector<trace_folder> found;
   if (trace_folder whole = folder_at(path); !whole.files.empty()) found.push_back(std::move(whole));
   std::vector<std::pair<unsigned long long, fs::path>> windows;
-  for (const auto& entry : fs::directory_iterator(path, ignored)) {
+  for (const auto& entry : entries_of(path)) {
     const std::string name = entry.path().filename().string();
     if (entry.is_directory(ignored) && is_window_folder(name)) windows.emplace_back(std::strtoull(name.c_str() + 7, nullptr, 10), entry.path());
   }
   std::sort(windows.begin(), windows.end());
   for (const auto& [ordinal, folder] : windows) {
-    found.push_back(folder_at(folder));
-    found.back().window = folder.filename().string();
+    trace_folder one = folder_at(folder);
+    one.window = folder.filename().string();
+    if (!one.files.empty()) found.push_back(std::move(one));
   }
-  if (found.empty() && fs::is_directory(fs::path(path) / "trace", ignored)) return folders_at((fs::path(path) / "trace").string());
+  // A recording that was not made into a final trace yet has `raw` only.
+  for (const char* below : {"trace", "raw"}) {
+    if (found.empty() && fs::is_directory(fs::path(path) / below, ignored)) found = folders_at((fs::path(path) / below).string());
+  }
   return found;
+}
+
+void note_first_folder(const std::vector<trace_folder>& folders) {
+  if (folders.size() < 2) return;
+  (void)report_error(folders.front().path, "the first of " + std::to_string(folders.size()) + " folders; the others are left out, as by DynamoRIO, which takes one at a time");
 }
 
 std::string detail_of(const std::string& path, const trace_error& error) {

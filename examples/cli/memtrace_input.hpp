@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <string>
 #include <vector>
@@ -8,6 +9,7 @@
 #include <backsight/core/bytes.hpp>
 #include <backsight/core/error.hpp>
 #include <backsight/io/mapped_file.hpp>
+#include <backsight/memtrace/final.hpp>
 
 namespace cli::memtrace {
 
@@ -21,6 +23,39 @@ enum class stage { unknown, raw, final };
 /// an error, with an offset within the block, to stop. Memory does not grow with the file.
 backsight::trace_error for_each_block(const std::string& path,
                                       const std::function<backsight::trace_error(backsight::byte_view, std::uint64_t)>& f);
+
+/// Calls `f` with the bytes of a file as they lie there, packed or not.
+backsight::trace_error with_packed_bytes(const std::string& path, const std::function<void(backsight::byte_view)>& f);
+
+/// The header of a final file, read from its start alone.
+[[nodiscard]] backsight::result<backsight::memtrace::final_header> final_header_of(const std::string& path);
+
+/// Gives the whole records of a final file to `f(block)` in blocks. An error of `f` has its offset in the file. Errors: those of
+/// for_each_block and of `f`, errc::truncated for a part of a record at the end, errc::bad_end for a file without a footer.
+template <class Address, class F>
+backsight::trace_error for_each_final_block(const std::string& path, F&& f) {
+  using namespace backsight;
+  constexpr std::size_t step = size_of<backsight::memtrace::basic_entry<Address>>;
+  std::uint64_t end = 0;
+  bool footer = false;
+  const trace_error error = for_each_block(path, [&](byte_view block, std::uint64_t offset) -> trace_error {
+    const byte_view whole = block.first(block.size() / step * step);
+    if (const trace_error bad = f(whole)) return {bad.code, bad.offset - offset};
+    if (whole.size() != block.size()) return {errc::truncated, whole.size()};
+    end = offset + block.size();
+    const auto last = load<std::uint16_t, order::little>(block.data() + block.size() - step);
+    footer = last == static_cast<std::uint16_t>(backsight::memtrace::trace_type::footer);
+    return {};
+  });
+  return error || footer ? error : trace_error{errc::bad_end, end};
+}
+
+/// The first thing that is wrong with the records of a file of either format: one that cannot be understood, a part of one or
+/// no footer at the end.
+[[nodiscard]] backsight::trace_error damage_of(backsight::byte_view bytes);
+
+/// Reports what ended the reading of a file's records, and that the rest is left out; gives bad_input.
+int report_damage(const std::string& path, const backsight::trace_error& error);
 
 /// All unpacked bytes of a file: mapped where it is plain, else in memory.
 class loaded_file {
@@ -50,8 +85,12 @@ struct trace_folder {
 };
 
 /// The folders with thread files at `path`: itself, its window.NNNN folders in order, or, for a file, just that file. A
-/// folder that holds none but has a folder `trace` stands for that one.
+/// folder of a recording, which holds none, stands for its folder `trace`, or for `raw` when that has none. What has the name
+/// of a thread file and is none is passed over with a warning, given once.
 [[nodiscard]] std::vector<trace_folder> folders_at(const std::string& path);
+
+/// Says on stderr which folder is meant where the imitated tool takes one at a time.
+void note_first_folder(const std::vector<trace_folder>& folders);
 
 /// The last part of a path.
 [[nodiscard]] std::string base_name(const std::string& path);

@@ -2,9 +2,12 @@
 // split and merge of final memtraces.
 #include "memtrace_commands.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <map>
+#include <set>
+#include <unordered_map>
 
 #include <backsight/memtrace/split.hpp>
 
@@ -39,21 +42,102 @@ int write_file(const fs::path& path, byte_view bytes) {
   return out.close(success);
 }
 
+/// A thread file that is read, and what the file made of it is called.
+struct source {
+  std::string path;
+  std::uint64_t tid = 0;
+  std::string name;
+};
+
+/// Gives each its name without packing; threads whose files have one name get their number into it.
+void name_all(std::vector<source>& sources) {
+  std::map<std::string, std::set<std::uint64_t>> threads;
+  for (source& one : sources) {
+    one.name = plain_name(one.path);
+    threads[one.name].insert(one.tid);
+  }
+  for (source& one : sources) {
+    if (threads[one.name].size() > 1) one.name.insert(one.name.size() - 6, "." + std::to_string(one.tid));
+  }
+}
+
+/// Files that are going to be written, and of what. Two of one name are an error before anything is written.
+class write_plan {
+ public:
+  /// Plans to write `to` from a part of `from` at `offset`; reports an error and gives false when it is taken.
+  bool add(const std::string& to, const std::string& from, std::uint64_t offset) {
+    const auto [found, added] = planned_.emplace(to, from + ":" + std::to_string(offset));
+    if (!added) (void)report_error(found->second, "goes to " + to + " like " + from + ":" + std::to_string(offset) + "; nothing was written");
+    return added;
+  }
+
+ private:
+  std::unordered_map<std::string, std::string> planned_;
+};
+
+/// Where a window's file goes: what has no ordinal lies beside the folders of those that have one.
+std::string place_of(const window& one, const std::string& name) {
+  if (!one.ordinal) return name;
+  char folder[40];
+  std::snprintf(folder, sizeof folder, "window.%04llu/", static_cast<unsigned long long>(*one.ordinal));
+  return folder + name;
+}
+
+/// Reports damage, and what split and merge do not take.
+int report_unreadable(const std::string& path, const trace_error& error) {
+  if (error.code != errc::unsupported_type) return report_damage(path, error);
+  return report_error(path, error, "split and merge take files of one thread each, with records of 12 bytes");
+}
+
+/// The header of a file that can be split or merged; reports why another cannot.
+std::optional<final_header> header_of(const std::string& path, int& code) {
+  const auto head = final_header_of(path);
+  if (head && head->address_size == 8 && (head->file_type & file_type::core_sharded) == 0) return *head;
+  code = report_unreadable(path, head ? trace_error{errc::unsupported_type, 0} : head.error());
+  return {};
+}
+
 }  // namespace
 
 int split(const options& asked) {
   const std::vector<trace_folder> folders = folders_at(asked.path());
   if (folders.empty()) return report_error(asked.path(), "no memtraces are here");
+  for (const trace_folder& folder : folders) {
+    if (!folder.window.empty()) return report_error(folder.path, "the trace is split already");
+  }
   int code = success;
+  std::vector<source> sources;
   for (const std::string& path : folders.front().files) {
-    const loaded_file file(path);
-    if (file.error()) code = report_error(path, file.error(), detail_of(path, file.error()));
-    const trace_error error = split_windows(file.bytes(), [&](const window& one, byte_view bytes) {
-      char folder[40];
-      std::snprintf(folder, sizeof folder, "window.%04llu", static_cast<unsigned long long>(one.ordinal.value_or(0)));
-      if (write_file(fs::path(asked.output) / folder / plain_name(path), bytes) != success) code = bad_input;
+    if (const auto head = header_of(path, code)) sources.push_back({path, head->tid, {}});
+  }
+  name_all(sources);
+  // What is wrong is told once, when the windows are written.
+  write_plan plan;
+  for (const source& one : sources) {
+    window_scanner scanner;
+    bool good = true;
+    const auto note = [&](const window& which) {
+      if (which.tid == one.tid) good = plan.add(place_of(which, one.name), one.path, which.begin) && good;
+      else if (good) good = report_unreadable(one.path, {errc::unsupported_type, which.begin}) == success;
+    };
+    (void)for_each_final_block<std::uint64_t>(one.path, [&](byte_view block) -> trace_error {
+      while (!block.empty()) {
+        block = block.subspan(scanner.feed(block));
+        if (scanner.done()) note(*scanner.done());
+        else if (scanner.error()) return scanner.error();
+      }
+      return {};
     });
-    if (error && !file.error()) code = report_error(path, error);
+    note(scanner.last());
+    if (!good) return bad_input;
+  }
+  for (const source& one : sources) {
+    const loaded_file file(one.path);
+    const trace_error error = split_windows(file.bytes(), [&](const window& which, byte_view bytes) {
+      if (write_file(fs::path(asked.output) / place_of(which, one.name), bytes) != success) code = bad_input;
+    });
+    const trace_error damage = file.error() ? file.error() : error ? error : damage_of(file.bytes());
+    if (damage) code = report_unreadable(one.path, damage);
   }
   return code;
 }
@@ -63,35 +147,46 @@ int merge(const options& asked) {
   if (folders.empty()) return report_error(asked.path(), "no memtraces are here");
   int code = success;
   // The number at the end of a file's name differs from window to window: files belong together by their thread.
-  struct thread {
-    std::string name;
-    std::vector<std::string> files;
+  struct part {
+    std::string path;
+    std::optional<std::uint64_t> window;
   };
-  std::map<std::uint64_t, thread> threads;
+  std::map<std::uint64_t, std::vector<part>> threads;
+  std::vector<source> sources;
   for (const trace_folder& folder : folders) {
     for (const std::string& path : folder.files) {
-      result<final_header> head{errc::truncated, 0};
-      constexpr trace_error enough{errc::capacity, 0};
-      const trace_error error = for_each_block(path, [&](byte_view block, std::uint64_t) {
-        head = read_final_header(block);
-        return enough;
+      const auto head = header_of(path, code);
+      if (!head) continue;
+      // A file's window is told at its beginning.
+      std::optional<window_mark> first;
+      (void)for_each_block(path, [&](byte_view block, std::uint64_t) {
+        first = first_window(block);
+        return trace_error{errc::capacity, 0};
       });
-      if (!head) {
-        const trace_error cause = error && error.code != enough.code ? error : head.error();
-        code = report_error(path, cause, detail_of(path, cause));
-        continue;
-      }
-      thread& one = threads[head->tid];
-      if (one.name.empty()) one.name = plain_name(path);
-      one.files.push_back(path);
+      std::vector<part>& parts = threads[head->tid];
+      if (parts.empty()) sources.push_back({path, head->tid, {}});
+      parts.push_back({path, first ? std::optional(first->ordinal) : std::nullopt});
     }
   }
-  for (const auto& [tid, one] : threads) {
+  for (auto& [tid, parts] : threads) {
+    std::stable_sort(parts.begin(), parts.end(), [](const part& a, const part& b) { return a.window < b.window; });
+    for (std::size_t i = 1; i < parts.size(); ++i) {
+      if (parts[i].window != parts[i - 1].window) continue;
+      return report_error(parts[i].path, "is of the same thread and window as " + parts[i - 1].path + "; nothing was written");
+    }
+  }
+  name_all(sources);
+  write_plan plan;
+  for (const source& one : sources) {
+    if (!plan.add(one.name, one.path, 0)) return bad_input;
+  }
+  for (const source& one : sources) {
     window_merger merger;
-    for (const std::string& path : one.files) {
-      const loaded_file file(path);
-      if (file.error()) code = report_error(path, file.error(), detail_of(path, file.error()));
-      if (const trace_error error = merger.add(file.bytes()); error && !file.error()) code = report_error(path, error);
+    for (const part& from : threads[one.tid]) {
+      const loaded_file file(from.path);
+      const trace_error error = merger.add(file.bytes());
+      const trace_error damage = file.error() ? file.error() : error ? error : damage_of(file.bytes());
+      if (damage) code = report_unreadable(from.path, damage);
     }
     const std::vector<std::byte> merged = merger.finish();
     if (!merged.empty() && write_file(fs::path(asked.output) / one.name, merged) != success) code = bad_input;

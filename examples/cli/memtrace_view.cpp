@@ -324,6 +324,7 @@ int view(const options& asked) {
   std::vector<std::unique_ptr<input>> inputs;
   std::optional<viewer> shown;
   // The tool takes one folder at a time: of a split set the first window.
+  note_first_folder(folders);
   for (const std::string& path : folders.front().files) {
     loaded_file file(path);
     const auto head = read_final_header(file.bytes());
@@ -332,7 +333,8 @@ int view(const options& asked) {
       code = report_error(path, error, detail_of(path, error));
       continue;
     }
-    if (file.error()) code = report_error(path, file.error());
+    const trace_error damage = file.error() ? file.error() : damage_of(file.bytes());
+    if (damage) code = report_error(path, damage, detail_of(path, damage));
     if (!shown) shown.emplace(out, head->file_type);
     inputs.push_back(std::make_unique<input>(std::move(file)));
     inputs.back()->time = inputs.back()->first_time();
@@ -341,16 +343,14 @@ int view(const options& asked) {
   std::uint64_t left = asked.limit.value_or(~std::uint64_t{0});
   // The thread with the earliest time goes on until a TIMESTAMP that does not lie before that of another; of several with
   // the same time the first goes first.
-  for (; left != 0;) {
-    input* now = nullptr;
-    for (const auto& one : inputs) {
-      if (one->head() && (now == nullptr || one->time < now->time)) now = one.get();
-    }
-    if (now == nullptr) break;
-    std::uint64_t next = ~std::uint64_t{0};
-    for (const auto& one : inputs) {
-      if (one.get() != now && one->head()) next = std::min(next, one->time);
-    }
+  std::set<std::pair<std::uint64_t, std::size_t>> waiting;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i]->head()) waiting.emplace(inputs[i]->time, i);
+  }
+  while (left != 0 && !waiting.empty()) {
+    const std::size_t number = waiting.extract(waiting.begin()).value().second;
+    input* const now = inputs[number].get();
+    const std::uint64_t next = waiting.empty() ? ~std::uint64_t{0} : waiting.begin()->first;
     for (bool first = true; now->head() && left != 0; --left, first = false) {
       if (!first && now->head()->is_marker(marker_type::timestamp)) {
         now->time = now->head()->address;
@@ -359,6 +359,7 @@ int view(const options& asked) {
       shown->show(*now->head());
       now->advance();
     }
+    if (now->head()) waiting.emplace(now->time, number);
   }
   shown->finish();
   return out.close(code);

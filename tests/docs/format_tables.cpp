@@ -92,7 +92,7 @@ int main(int count, char** words) {
   if (format == "memtrace_raw") return print_records(memtrace::raw_format::records{}), 0;
   if (format == "memtrace_files") {
     print_records(detail::type_list<memtrace::encodings_header, memtrace::encodings_entry, memtrace::schedule_entry,
-                                    memtrace::index_header, memtrace::index_entry>{});
+                                    memtrace::index_header, memtrace::index_entry, memtrace::index_file>{});
     return 0;
   }
   if (format == "memtrace_types") return print_enumerators<memtrace::trace_type>(memtrace::trace_type_count), 0;

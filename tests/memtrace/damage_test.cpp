@@ -140,17 +140,3 @@ TEST_CASE("50,000 random mutations of raw traces end cleanly") {
   mutate(file, 50000, 4, use_raw);
 }
 
-TEST_CASE("damaged window indexes end cleanly") {
-  const auto file = load_trace("single/drmemtrace.single.10508.3099.trace.gz");
-  std::vector<indexed_window> all;
-  for (const window& one : final_trace::open(file)->windows()) all.push_back({0, one});
-  mutate(save_index(all), 20000, 5, [&](byte_view bytes) {
-    std::uint64_t sum = 1;
-    const auto index = window_index::open(bytes);
-    if (!index) return sum;
-    for (std::uint64_t ordinal = 0; ordinal < 6; ++ordinal) {
-      if (const auto found = index->find(0, ordinal, file.size())) sum += part_of(file, *found).bytes.size();
-    }
-    return sum;
-  });
-}

@@ -11,6 +11,7 @@
 #include <backsight/io/snappy_frame.hpp>
 #include <backsight/io/zip.hpp>
 #include <backsight/memtrace/final.hpp>
+#include <backsight/memtrace/raw.hpp>
 
 #include <support/drain.hpp>
 #include <support/files.hpp>
@@ -53,10 +54,63 @@ class trace_builder {
   trace_builder& exit(std::uint64_t tid = 7) {
     return put(memtrace::trace_type::thread_exit, 4, tid).put(memtrace::trace_type::footer, 0, 0);
   }
+  /// The beginning of a chunk: what it repeats.
+  trace_builder& chunk(std::uint64_t ordinal, std::uint64_t microseconds) {
+    return marker(memtrace::marker_type::record_ordinal, ordinal).time(microseconds);
+  }
+  /// A change of threads inside of a file, as core-sharded traces have it.
+  trace_builder& thread(std::uint64_t tid) { return put(memtrace::trace_type::thread, 0, tid).put(memtrace::trace_type::pid, 0, 1); }
+  /// Where the next record comes.
+  [[nodiscard]] std::uint64_t here() const { return bytes_.size(); }
   [[nodiscard]] byte_view view() const { return bytes_; }
   [[nodiscard]] std::vector<std::byte>& vector() { return bytes_; }
 
  private:
+  std::vector<std::byte> bytes_;
+};
+
+/// Puts small raw traces together, entry by entry.
+class raw_builder {
+ public:
+  /// HEADER, THREAD and PID.
+  raw_builder& header(std::uint64_t tid = 7, std::uint64_t type = 0xc40, std::uint64_t version = 8) {
+    owned_record<memtrace::raw_header, order::little> item;
+    item.set(memtrace::raw_header::type, memtrace::raw_type::extended).set(memtrace::raw_header::ext, memtrace::raw_extension::header);
+    item.set(memtrace::raw_header::version, static_cast<std::uint8_t>(version)).set(memtrace::raw_header::file_type, type);
+    return append(item.bytes()).entry(memtrace::raw_type::thread, tid).entry(memtrace::raw_type::pid, tid);
+  }
+  raw_builder& entry(memtrace::raw_type type, std::uint64_t value) {
+    owned_record<memtrace::raw_entry, order::little> item;
+    item.set(memtrace::raw_entry::type, type).set(memtrace::raw_entry::value, value);
+    return append(item.bytes());
+  }
+  raw_builder& marker(memtrace::marker_type type, std::uint64_t value, memtrace::raw_extension extension = memtrace::raw_extension::marker) {
+    owned_record<memtrace::raw_marker, order::little> item;
+    item.set(memtrace::raw_marker::type, memtrace::raw_type::extended).set(memtrace::raw_marker::ext, extension);
+    item.set(memtrace::raw_marker::marker_type, type).set(memtrace::raw_marker::value, value);
+    return append(item.bytes());
+  }
+  raw_builder& time(std::uint64_t microseconds) {
+    return entry(memtrace::raw_type::timestamp, microseconds).marker(memtrace::marker_type::cpu_id, 3);
+  }
+  raw_builder& unit(std::uint64_t microseconds, std::uint64_t window) {
+    return entry(memtrace::raw_type::timestamp, microseconds).marker(memtrace::marker_type::window_id, window).marker(memtrace::marker_type::cpu_id, 3);
+  }
+  raw_builder& block(std::uint16_t instructions, memtrace::raw_type type = memtrace::raw_type::pc) {
+    owned_record<memtrace::raw_block, order::little> item;
+    item.set(memtrace::raw_block::type, type).set(memtrace::raw_block::instr_count, instructions).set(memtrace::raw_block::modoffs, 0x1000U);
+    return append(item.bytes());
+  }
+  raw_builder& memref(std::uint64_t address) { return entry(memtrace::raw_type::memref, address); }
+  raw_builder& footer() { return marker(memtrace::marker_type{}, 0, memtrace::raw_extension::footer); }
+  [[nodiscard]] std::uint64_t here() const { return bytes_.size(); }
+  [[nodiscard]] byte_view view() const { return bytes_; }
+
+ private:
+  raw_builder& append(byte_view more) {
+    bytes_.insert(bytes_.end(), more.begin(), more.end());
+    return *this;
+  }
   std::vector<std::byte> bytes_;
 };
 

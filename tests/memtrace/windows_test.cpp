@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <fstream>
-#include <map>
 #include <ranges>
-#include <sstream>
 
-#include <backsight/io/zip_trace.hpp>
-#include <backsight/memtrace/counts.hpp>
 #include <backsight/memtrace/raw_counts.hpp>
-#include <backsight/memtrace/window_index.hpp>
+#include <backsight/memtrace/windows.hpp>
 
+#include "expected_tables.hpp"
 #include "trace_builder.hpp"
 
 #include <support/catch.hpp>
@@ -17,7 +13,10 @@
 using namespace backsight;
 using namespace backsight::memtrace;
 using test::load_trace;
+using test::raw_builder;
+using test::table;
 using test::trace_builder;
+using test::yield_files;
 
 static_assert(std::ranges::forward_range<window_range> && std::ranges::view<window_range>);
 
@@ -31,22 +30,6 @@ std::vector<window> windows_of(byte_view file) {
   return all;
 }
 
-/// The rows of a table of tests/data/memtrace/expected, by tid and window: the fields behind those two.
-std::map<std::pair<std::string, std::string>, std::vector<std::string>> table(const std::string& name) {
-  std::map<std::pair<std::string, std::string>, std::vector<std::string>> rows;
-  std::ifstream file(test::data_path("memtrace/expected/" + name));
-  std::string line;
-  std::getline(file, line);
-  while (std::getline(file, line)) {
-    std::vector<std::string> fields;
-    std::istringstream words(line);
-    for (std::string field; std::getline(words, field, '\t');) fields.push_back(field);
-    rows[{fields.at(0), fields.at(1)}] = {fields.begin() + 2, fields.end()};
-  }
-  return rows;
-}
-
-const std::vector<std::string> yield_files{"24335.3353", "24336.5587", "24337.8675", "24338.6180", "24339.0887", "24340.6622"};
 
 }  // namespace
 
@@ -68,53 +51,6 @@ TEST_CASE("the windows of a merged trace are found with their numbers") {
   CHECK(all[1].idle_time == 547);
 }
 
-TEST_CASE("late and idle threads have the windows that they ran in, and stragglers are hinted at") {
-  aligned_windows aligned;
-  const auto expected = table("yield.per_thread_window.tsv");
-  for (std::uint32_t i = 0; i < yield_files.size(); ++i) {
-    for (const window& one : windows_of(load_trace("yield/drmemtrace.yield." + yield_files[i] + ".trace.zip"))) {
-      aligned.add(i, one);
-      const auto row = expected.find({std::to_string(one.tid), std::to_string(one.ordinal.value_or(99))});
-      REQUIRE(row != expected.end());
-      CHECK(row->second.at(0) == std::to_string(one.instructions));
-    }
-  }
-  REQUIRE(aligned.rows().size() == 10);
-  CHECK(aligned.rows().at(0).size() == 5);
-  // The last thread comes late: its first window is 5.
-  CHECK(std::ranges::none_of(aligned.rows().at(4), [](const indexed_window& one) { return one.file == 5; }));
-  CHECK(std::ranges::any_of(aligned.rows().at(5), [](const indexed_window& one) { return one.file == 5; }));
-  std::size_t hinted = 0;
-  const std::vector<std::pair<std::uint32_t, std::uint64_t>> gaps{{2, 0}, {2, 3}, {3, 1}, {3, 4}, {4, 2}, {4, 5}, {5, 6}, {5, 7}};
-  for (const auto& [ordinal, row] : aligned.rows()) {
-    for (const indexed_window& one : row) {
-      const bool late = one.what.straggler(aligned.next_opening(*ordinal));
-      hinted += late;
-      // The windows of expected/pc_gaps.txt are all among them.
-      if (std::ranges::count(gaps, std::pair(one.file, *ordinal)) != 0) CHECK(late);
-    }
-  }
-  CHECK(hinted == 22);
-}
-
-TEST_CASE("the scanner gives the same windows whatever the pieces") {
-  const auto file = load_trace("yield/drmemtrace.yield.24339.0887.trace.zip");
-  const auto whole = windows_of(file);
-  for (const std::size_t piece : {std::size_t{12}, std::size_t{24}, std::size_t{1200}, std::size_t{12 * 777}}) {
-    window_scanner scanner;
-    std::vector<window> found;
-    for (std::size_t at = 0; at < file.size(); at += piece) {
-      byte_view rest = byte_view(file).subspan(at, std::min(piece, file.size() - at));
-      while (!rest.empty()) {
-        rest = rest.subspan(scanner.feed(rest));
-        if (scanner.done()) found.push_back(*scanner.done());
-      }
-    }
-    found.push_back(scanner.last());
-    CHECK(found == whole);
-  }
-}
-
 TEST_CASE("a trace without windows is one window without ordinal") {
   trace_builder built;
   built.header().time(100).instruction(1, 1).instruction(2, 1).exit();
@@ -123,62 +59,6 @@ TEST_CASE("a trace without windows is one window without ordinal") {
   CHECK_FALSE(all[0].ordinal);
   CHECK(all[0].instructions == 2);
   CHECK_FALSE(all[0].gap());
-}
-
-TEST_CASE("a saved index gives back every window and refuses what is none") {
-  const auto file = load_trace("single/drmemtrace.single.10508.3099.trace.gz");
-  std::vector<indexed_window> all;
-  for (const window& one : windows_of(file)) all.push_back({0, one});
-  for (const window& one : windows_of(load_trace("yield/drmemtrace.yield.24339.0887.trace.zip"))) all.push_back({1, one});
-  const auto saved = save_index(all);
-  const auto index = window_index::open(saved);
-  REQUIRE(index);
-  REQUIRE(index->size() == all.size());
-  for (const indexed_window& one : all) CHECK(index->find(one.file, *one.what.ordinal, ~std::uint64_t{0}) == one.what);
-  CHECK_FALSE(index->find(0, 5, file.size()));
-  CHECK_FALSE(index->find(2, 0, file.size()));
-  // An index of another file does not lead outside of this one.
-  CHECK_FALSE(index->find(0, 4, file.size() - 1));
-  auto damaged = saved;
-  damaged[0] = std::byte{'X'};
-  CHECK(window_index::open(damaged).error() == trace_error{errc::bad_magic, 0});
-  damaged = saved;
-  damaged[8] = std::byte{2};
-  CHECK(window_index::open(damaged).error() == trace_error{errc::unsupported_version, 8});
-  for (std::size_t size = 0; size < saved.size(); ++size) CHECK(window_index::open(byte_view(saved).first(size)).error().code == errc::truncated);
-}
-
-TEST_CASE("a window of a chunked trace is read by its chunks alone, and a chunk knows its window") {
-  const auto packed = test::read_file(test::data_path("memtrace/single/drmemtrace.single.10508.3099.trace.zip"));
-  const auto archive = io::zip_archive::open(packed);
-  REQUIRE(archive);
-  REQUIRE(archive->members().size() > 2);
-  const auto whole = load_trace("single/drmemtrace.single.10508.3099.trace.zip");
-  std::vector<indexed_window> all;
-  for (const window& one : windows_of(whole)) {
-    all.push_back({0, one});
-    const auto bytes = io::read_window(*archive, one);
-    REQUIRE(bytes);
-    CHECK(std::ranges::equal(*bytes, part_of(whole, one).bytes));
-    const auto with_encodings = io::read_window(*archive, one, true);
-    REQUIRE(with_encodings);
-    CHECK(with_encodings->size() == one.end - one.chunk);
-    // The chunk that a window begins in is where its member begins.
-    CHECK(archive->members()[io::chunk_at(*archive, one.begin)].offset == one.chunk);
-  }
-  const auto saved = save_index(all);
-  const auto index = window_index::open(saved);
-  REQUIRE(index);
-  CHECK_FALSE(index->containing(0, 0));
-  for (const io::zip_member& chunk : archive->members()) {
-    if (chunk.offset == 0) continue;
-    const auto current = index->containing(0, chunk.offset);
-    REQUIRE(current);
-    CHECK(current->begin <= chunk.offset);
-    CHECK(chunk.offset < current->end);
-  }
-  CHECK(io::read_chunks(*archive, whole.size() - 1, whole.size() + 1).error().code == errc::out_of_range);
-  CHECK(io::read_chunks(*archive, 5, 5)->empty());
 }
 
 TEST_CASE("a window is split into a warm-up of that many instructions and the rest") {
@@ -244,28 +124,100 @@ TEST_CASE("the units of raw traces have window, thread and time, and join to win
   }
 }
 
-TEST_CASE("counts equal those of an independent counter, whole and in pieces") {
-  for (const auto& [set, files] : std::map<std::string, std::vector<std::string>>{{"yield", yield_files}, {"single", {"10508.3099"}}, {"sig", {"15934.7959"}}}) {
-    const auto expected = table(set + ".per_thread_window.tsv");
-    for (const std::string& name : files) {
-      const auto file = load_trace(set + "/drmemtrace." + set + "." + name + ".trace.zip");
-      final_counter whole, pieces;
-      CHECK_FALSE(whole.feed(file));
-      whole.finish();
-      for (std::size_t at = 0; at < file.size(); at += 12 * 100) CHECK_FALSE(pieces.feed(byte_view(file).subspan(at, std::min<std::size_t>(1200, file.size() - at))));
-      pieces.finish();
-      CHECK(whole.sections() == pieces.sections());
-      for (const section_counts& one : whole.sections()) {
-        const auto row = expected.find({std::to_string(one.tid), one.window ? std::to_string(*one.window) : "-"});
-        REQUIRE(row != expected.end());
-        const record_counts& c = one.counts;
-        std::vector<std::string> mine;
-        for (const std::uint64_t number : {c.instructions, c.unique_pcs, c.non_fetched, c.prefetches, c.loads, c.stores, c.time_and_cpu, c.kernel_transfers,
-                                           c.syscalls, c.blocking_syscalls, c.other_markers, c.encodings, c.exits, whole.records()}) {
-          mine.push_back(std::to_string(number));
-        }
-        CHECK(mine == row->second);
-      }
-    }
+
+TEST_CASE("every number of every window of a hand-made raw trace is right") {
+  raw_builder built;
+  built.header(9);
+  window zero, three, four, two;
+  zero.ordinal = 0, zero.tid = 9, zero.begin = zero.opening = built.here(), zero.first_time = 1000;
+  built.unit(1000, 0).block(5).memref(0x7000).block(7, raw_type::pc_top_bit_or_iflush).unit(1010, 0).block(2).time(1020);
+  zero.end = built.here(), zero.last_time = 1020, zero.instructions = 14, zero.units = 2;
+  three.ordinal = 3, three.tid = 9, three.begin = three.opening = zero.end, three.first_time = 1500, three.first_instruction = 14;
+  three.skipped = 2, three.idle_time = 480, three.has_predecessor = true;
+  built.unit(1500, 3).block(1).time(1600);
+  three.end = built.here(), three.last_time = 1600, three.instructions = 1, three.units = 1;
+  // A unit header's time may lie before the last one.
+  four.ordinal = 4, four.tid = 9, four.begin = four.opening = three.end, four.first_time = 1590, four.first_instruction = 15;
+  four.has_predecessor = true;
+  built.unit(1590, 4).block(4095);
+  four.end = built.here(), four.last_time = 1590, four.instructions = 4095, four.units = 1;
+  two.ordinal = 2, two.tid = 9, two.begin = two.opening = four.end, two.first_time = 1591, two.first_instruction = 4110;
+  two.idle_time = 1, two.has_predecessor = true;
+  built.unit(1591, 2).footer();
+  two.end = built.here(), two.last_time = 1591, two.units = 1;
+
+  const auto head = read_raw_header(built.view());
+  REQUIRE(head);
+  std::vector<window> found;
+  for_each_raw_window(built.view(), *head, [&](const window& one) { found.push_back(one); });
+  CHECK(found == std::vector<window>{zero, three, four, two});
+}
+
+TEST_CASE("a raw trace without windows is one, and one of 32-bit ARM has flushes where others have blocks") {
+  raw_builder built;
+  built.header(9, file_type::arm32).time(50).block(3).entry(raw_type::pc_top_bit_or_iflush, 0x1000).entry(raw_type::pc_top_bit_or_iflush, 0x1040).time(60).footer();
+  const auto head = read_raw_header(built.view());
+  REQUIRE(head);
+  window only;
+  only.tid = 9, only.begin = only.opening = 24, only.end = built.here(), only.first_time = 50, only.last_time = 60, only.instructions = 3, only.units = 1;
+  std::vector<window> found;
+  for_each_raw_window(built.view(), *head, [&](const window& one) { found.push_back(one); });
+  CHECK(found == std::vector<window>{only});
+}
+
+TEST_CASE("a part is split in front of what belongs to the next instruction") {
+  trace_builder built;
+  built.put(trace_type::encoding, 1, 0x90).instruction(0x10, 1).put(trace_type::read, 8, 0x7000).marker(marker_type::timestamp, 5);
+  // A PC alone is no instruction.
+  built.instruction(0x11, 0).put(trace_type::read, 8, 0x7008);
+  built.marker(marker_type::branch_target, 0x20).put(trace_type::encoding, 1, 0xc3).instruction(0x12, 1, trace_type::instr_return);
+  // At the start of a chunk the two come the other way round.
+  built.put(trace_type::encoding, 2, 0xe0ff).marker(marker_type::branch_target, 0x30).instruction(0x20, 2, trace_type::instr_indirect_jump);
+  // What is left over at the end.
+  built.put(trace_type::encoding, 1, 0x90).marker(marker_type::branch_target, 0x40);
+  const window_part whole{built.view(), 1200};
+  const std::vector<std::size_t> cuts{0, 6, 9, 14, 14};
+  for (std::size_t i = 0; i < cuts.size(); ++i) {
+    CAPTURE(i);
+    const auto [first, rest] = whole.split_at(i);
+    CHECK(first.base == 1200);
+    CHECK(first.bytes.data() == built.view().data());
+    CHECK(first.bytes.size() == cuts[i] * 12);
+    CHECK(rest.base == 1200 + cuts[i] * 12);
+    CHECK(rest.bytes.size() == built.view().size() - cuts[i] * 12);
+  }
+  const auto [none, nothing] = window_part{{}, 24}.split_at(3);
+  CHECK(none.bytes.empty());
+  CHECK(nothing.base == 24);
+}
+
+TEST_CASE("a range of windows ends at damage and says where; what came before is there") {
+  trace_builder built;
+  built.header().unit(10, 0).instruction(1, 1).unit(20, 1).instruction(2, 1);
+  const std::uint64_t place = built.here();
+  built.put(static_cast<trace_type>(77), 0, 0).unit(30, 2).exit();
+  auto it = window_range(built.view()).begin();
+  REQUIRE(it != std::default_sentinel);
+  CHECK(it->ordinal == 0);
+  CHECK_FALSE(it.error());
+  ++it;
+  REQUIRE(it != std::default_sentinel);
+  CHECK(it->ordinal == 1);
+  CHECK(it->end == place);
+  ++it;
+  CHECK(it == std::default_sentinel);
+  CHECK(it.error() == trace_error{errc::unknown_record, place});
+  CHECK(window_range(byte_view{}).begin() == std::default_sentinel);
+}
+
+TEST_CASE("the bytes of a window are those from its begin up to its end") {
+  trace_builder built;
+  built.header().unit(10, 0).instruction(1, 1).unit(20, 1).instruction(2, 1).exit();
+  for (const window& one : windows_of(built.view())) {
+    const window_part part = part_of(built.view(), one);
+    CHECK(part.base == one.begin);
+    CHECK(part.bytes.data() == built.view().data() + one.begin);
+    CHECK(part.bytes.size() == one.end - one.begin);
+    CHECK((*part.records().begin()).offset() == one.begin);
   }
 }

@@ -158,6 +158,7 @@ void run_window(const final_trace& trace, const window& which, A& to, bool encod
   // The file's header names the thread.
   feed(0, std::min<std::uint64_t>(trace.header().size, which.begin), [](const auto&) {});
   if (encodings) feed(std::max<std::uint64_t>(which.chunk, std::min<std::uint64_t>(trace.header().size, which.begin)), which.begin, [](const auto&) {});
+  builder.set_thread(which.tid);
   feed(which.begin, which.end, [&](const auto& item) {
     if (item) to.on(*item);
   });

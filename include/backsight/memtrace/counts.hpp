@@ -85,8 +85,9 @@ class basic_final_counter {
   basic_final_counter& operator=(basic_final_counter&&) = default;
   ~basic_final_counter() = default;
 
-  /// Counts the records in `bytes`, of which an incomplete one at the end is left out. Gives errc::unknown_record and the
-  /// offset within `bytes` of a record that is of no known type; those before it are counted.
+  /// Counts the records in `bytes`, of which an incomplete one at the end is left out. Gives errc::unknown_record for a
+  /// record of no known type, errc::bad_size for more bytes than one has room for, with its offset in the bytes of all feeds;
+  /// those before it are counted.
   trace_error feed(byte_view bytes) {
     const std::byte* at = bytes.data();
     const std::byte* const end = at + bytes.size() / step * step;
@@ -96,12 +97,12 @@ class basic_final_counter {
       at = count_hot(at, end, hot);
       add(hot);
       if (at == end) break;
-      const auto type = load<std::uint16_t, order::little>(at);
-      if (type >= trace_type_count) {
-        error = {errc::unknown_record, static_cast<std::uint64_t>(at - bytes.data())};
+      const auto head = load<std::uint32_t, order::little>(at);
+      if (const errc bad = entry_error<Address>(head); bad != errc::ok) {
+        error = {bad, records_ * step + static_cast<std::uint64_t>(at - bytes.data())};
         break;
       }
-      rare(static_cast<trace_type>(type), load<std::uint16_t, order::little>(at + 2), load<Address, order::little>(at + 4));
+      rare(static_cast<trace_type>(head & 0xffffU), static_cast<std::uint16_t>(head >> 16), load<Address, order::little>(at + 4));
       at += step;
     }
     records_ += static_cast<std::uint64_t>(at - bytes.data()) / step;
@@ -163,6 +164,7 @@ class basic_final_counter {
         now.stores += type;
         ++data;
       } else if (type == static_cast<unsigned>(trace_type::encoding)) {
+        if (head >> 16 > sizeof(Address)) [[unlikely]] break;
         pending = 1;
       } else if (head == branch_target) {
         // Part of the instruction that follows.

@@ -73,6 +73,16 @@ using final_range = record_range<final_format>;
 using final_range32 = record_range<final_format32>;
 static_assert(record_format<final_format> && record_format<final_format32>);
 
+/// What is wrong with a record whose first four bytes, type and size, are `head`: errc::unknown_record, errc::bad_size for more
+/// bytes than an ENCODING or INSTR_BUNDLE has room for, errc::ok.
+template <class Address>
+[[nodiscard]] constexpr errc entry_error(std::uint32_t head) noexcept {
+  const std::uint32_t type = head & 0xffffU;
+  if (type >= trace_type_count) return errc::unknown_record;
+  const bool has_bytes = type == static_cast<std::uint32_t>(trace_type::encoding) || type == static_cast<std::uint32_t>(trace_type::instr_bundle);
+  return has_bytes && head >> 16 > sizeof(Address) ? errc::bad_size : errc::ok;
+}
+
 /// The records as uniform entries, random access: the fastest way over a trace.
 using entry_span = record_span<entry_record, order::little>;
 using entry_view = record<entry_record, order::little>;

@@ -28,13 +28,15 @@ struct raw_window_counts {
 /// header is not torn apart. Memory grows with the windows only.
 class raw_counter {
  public:
-  /// Counts the entries in `bytes`, of which an incomplete one at the end is left out. Gives errc::unknown_record and the
-  /// offset within `bytes` of an entry of no known kind; those before it are counted.
+  /// Counts the entries in `bytes`, of which an incomplete one at the end is left out. Gives errc::unknown_record for an entry
+  /// of no known kind, errc::unpaired_record for one that needs a second one behind it and has none, with its offset in the
+  /// bytes of all feeds; those before it are counted, and of a pair the first.
   trace_error feed(byte_view bytes) {
     const raw_span all(bytes);
     raw_window_counts* now = &windows_.back();
-    for (std::size_t i = 0; i < all.size(); ++i) {
+    for (std::size_t i = 0; i < all.size(); ++i, offset_ += 8) {
       const raw_type type = all[i][raw_entry::type];
+      if (pair_ != pair::none && !completes_pair(all[i])) return {errc::unpaired_record, offset_ - 8};
       if (time_waits_ && !is_window_marker(all[i])) {
         now->entries += 1;
         now->timestamps += 1;
@@ -44,7 +46,10 @@ class raw_counter {
         case raw_type::memref:
         case raw_type::memref_high: ++now->memrefs; break;
         case raw_type::pc_top_bit_or_iflush:
-          if (arm32_) break;
+          if (arm32_) {
+            pair_ = pair_ == pair::flush ? pair::none : pair::flush;
+            break;
+          }
           [[fallthrough]];
         case raw_type::pc:
           ++now->blocks;
@@ -56,8 +61,9 @@ class raw_counter {
         case raw_type::extended: {
           const record<raw_marker, order::little> extended_entry(all[i].bytes().data());
           if (static_cast<std::uint8_t>(extended_entry[raw_marker::ext]) >= raw_extension_count) {
-            return {errc::unknown_record, i * 8};
+            return {errc::unknown_record, offset_};
           }
+          pair_ = is_split(extended_entry) ? pair::value : pair::none;
           if (is_window_marker(all[i])) now = enter(extended_entry[raw_marker::value]);
           extended(extended_entry, *now);
           break;
@@ -68,12 +74,15 @@ class raw_counter {
     return {};
   }
 
-  /// To be called once behind the last feed, before the results are read.
-  void finish() {
-    if (!time_waits_) return;
-    ++windows_.back().entries;
-    ++windows_.back().timestamps;
-    time_waits_ = false;
+  /// To be called once behind the last feed, before the results are read. Gives errc::truncated and the place of an entry
+  /// whose second one is missing.
+  trace_error finish() {
+    if (time_waits_) {
+      ++windows_.back().entries;
+      ++windows_.back().timestamps;
+      time_waits_ = false;
+    }
+    return pair_ != pair::none ? trace_error{errc::truncated, offset_ - 8} : trace_error{};
   }
 
   [[nodiscard]] const std::vector<raw_window_counts>& windows() const noexcept { return windows_; }
@@ -81,6 +90,17 @@ class raw_counter {
 
  private:
   using item = record<raw_entry, order::little>;
+  /// What the last entry needs behind it: the other half of a marker's value, the end of a flushed range of code.
+  enum class pair : std::uint8_t { none, value, flush };
+
+  [[nodiscard]] static bool is_split(const record<raw_marker, order::little>& entry) noexcept {
+    return entry[raw_marker::ext] == raw_extension::marker && entry[raw_marker::marker_type] == marker_type::split_value;
+  }
+  [[nodiscard]] bool completes_pair(const item& entry) const noexcept {
+    if (pair_ == pair::flush) return entry[raw_entry::type] == raw_type::pc_top_bit_or_iflush;
+    const record<raw_marker, order::little> view(entry.bytes().data());
+    return view[raw_marker::type] == raw_type::extended && view[raw_marker::ext] == raw_extension::marker && !is_split(view);
+  }
 
   [[nodiscard]] static bool is_window_marker(const item& entry) noexcept {
     const record<raw_marker, order::little> view(entry.bytes().data());
@@ -112,7 +132,8 @@ class raw_counter {
   }
 
   std::vector<raw_window_counts> windows_{1};
-  std::uint64_t tid_ = 0;
+  std::uint64_t tid_ = 0, offset_ = 0;
+  pair pair_ = pair::none;
   bool arm32_ = false;
   bool time_waits_ = false;  ///< A TIMESTAMP whose window is told by the next entry.
 };

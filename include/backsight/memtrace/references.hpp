@@ -64,6 +64,9 @@ class basic_reference_builder {
     return made;
   }
 
+  /// Says whose records come next: for who begins behind the THREAD record that tells.
+  void set_thread(std::uint64_t tid) noexcept { tid_ = tid; }
+
   [[nodiscard]] std::uint64_t tid() const noexcept { return tid_; }
   [[nodiscard]] std::uint64_t pid() const noexcept { return pid_; }
   /// The value of the last WINDOW_ID marker.

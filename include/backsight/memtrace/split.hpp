@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -81,18 +82,27 @@ inline void append_exit(std::vector<std::byte>& to, std::uint64_t tid) {
 
 /// Splits the final file of one thread into one file for each of its windows, as raw2trace writes them for a split recording:
 /// the header, the window's TIMESTAMP, WINDOW_ID and CPU_ID, its records with all encodings that they need, THREAD_EXIT and
-/// FOOTER. What belongs to chunks is left out. Calls `f(window, bytes)` for each; the bytes live until the next call.
-/// Memory: one window and the code. Errors: those of final_trace::open and of the records; the windows before are given.
+/// FOOTER. What belongs to chunks is left out. Calls `f(window, bytes)` for each; the bytes live until the next call. A file
+/// without windows gives itself, as a window without ordinal; so do instructions before the first WINDOW_ID.
+/// Memory: one window and the code. Errors: those of final_trace::open, errc::unsupported_type with the place of the second
+/// thread in a file in which threads take turns, which gives nothing, and errors of the records, errc::truncated among them:
+/// what stands before them is given.
 template <class F>
 trace_error split_windows(byte_view file, F&& f) {
   using namespace detail;
   const auto trace = final_trace::open(file);
   if (!trace) return trace.error();
   const final_header& head = trace->header();
+  if ((head.file_type & file_type::core_sharded) != 0) return {errc::unsupported_type, 0};
   std::vector<window> windows;
   auto it = trace->windows().begin();
-  for (; it != std::default_sentinel; ++it) windows.push_back(*it);
-  if (it.error()) return it.error();
+  for (; it != std::default_sentinel; ++it) {
+    if (it->tid != head.tid) return {errc::unsupported_type, it->begin};
+    windows.push_back(*it);
+  }
+  const std::size_t whole = trace->entries().bytes().size();
+  trace_error error = it.error();
+  if (!error && whole != file.size()) error = {errc::truncated, whole};
 
   encoding_table encodings;
   std::vector<std::byte> now, next;
@@ -103,7 +113,7 @@ trace_error split_windows(byte_view file, F&& f) {
     append_exit(now, windows[current].tid);
     f(windows[current], byte_view(now));
   };
-  const entry_span all = trace->entries();
+  const entry_span all(trace->bytes().first(error ? static_cast<std::size_t>(error.offset) : whole));
   byte_view target;
   unsigned chunk_head = 0;
   for (std::size_t i = head.size / entry_bytes; i < all.size(); ++i) {
@@ -144,6 +154,19 @@ trace_error split_windows(byte_view file, F&& f) {
     }
   }
   if (!windows.empty()) finish();
+  return error;
+}
+
+/// The first WINDOW_ID marker of a part of a final file.
+struct window_mark {
+  std::uint64_t ordinal = 0;
+  std::uint64_t offset = 0;  ///< in the part
+};
+[[nodiscard]] inline std::optional<window_mark> first_window(byte_view part) noexcept {
+  const entry_span all(part);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (detail::is_marker(all[i], marker_type::window_id)) return window_mark{all[i][entry_record::addr], i * detail::entry_bytes};
+  }
   return {};
 }
 
@@ -151,15 +174,20 @@ trace_error split_windows(byte_view file, F&& f) {
 /// Encodings that a file before has brought are left out, as are chunks.
 class window_merger {
  public:
-  /// Appends a window's file. Errors: those of final_trace::open, and errc::bad_transition when the file is of another thread
-  /// or another version than the first, or begins with a smaller window.
+  /// Appends a window's file. Errors: those of final_trace::open, errc::unsupported_type for a file in which threads take
+  /// turns, and errc::bad_transition when the file is of another thread or another version or type than the first, or does
+  /// not begin with a larger window than the last: then nothing is appended. Errors of the records, errc::truncated among
+  /// them: what stands before them is appended.
   trace_error add(byte_view file) {
     using namespace detail;
     const auto trace = final_trace::open(file);
     if (!trace) return trace.error();
     const final_header& head = trace->header();
+    if ((head.file_type & file_type::core_sharded) != 0) return {errc::unsupported_type, 0};
     const entry_span all = trace->entries();
     std::size_t i = head.size / entry_bytes;
+    const auto first = first_window(file);
+    if (last_window_ && (!first || first->ordinal <= *last_window_)) return {errc::bad_transition, first ? first->offset : 0};
     if (merged_.empty()) {
       append(merged_, file.first(head.size));
       head_ = head;
@@ -176,9 +204,19 @@ class window_merger {
     unsigned chunk_head = 0;
     std::size_t behind_cpu = 0, instructions_behind = 0;
     bool held_back = false;
+    trace_error error;
     for (; i < all.size(); ++i) {
       const entry_view item = all[i];
       const trace_type type = item[entry_record::type];
+      if (const errc bad = entry_error<std::uint64_t>(load<std::uint32_t, order::little>(item.bytes().data())); bad != errc::ok) {
+        error = {bad, i * entry_bytes};
+        break;
+      }
+      if (type == trace_type::thread && item[entry_record::addr] != head_.tid) {
+        error = {errc::unsupported_type, i * entry_bytes};
+        break;
+      }
+      if (is_marker(item, marker_type::window_id)) last_window_ = item[entry_record::addr];
       if (type == trace_type::encoding) {
         encodings_.collect(item);
       } else if (is_instruction(type) || type == trace_type::instr_no_fetch) {
@@ -207,19 +245,22 @@ class window_merger {
       }
     }
     tail_ = held_back ? behind_cpu : 0;
-    return {};
+    if (!error && all.bytes().size() != file.size()) error = {errc::truncated, all.bytes().size()};
+    return error;
   }
 
   /// The merged file, with THREAD_EXIT and FOOTER; nothing when no file was added.
   [[nodiscard]] std::vector<std::byte> finish() {
     if (!merged_.empty()) detail::append_exit(merged_, head_.tid);
     tail_ = 0;
+    last_window_.reset();
     return std::move(merged_);
   }
 
  private:
   std::vector<std::byte> merged_;
   final_header head_;
+  std::optional<std::uint64_t> last_window_;
   detail::encoding_table encodings_;
   std::size_t tail_ = 0;  ///< Where the instruction begins that raw2trace held back at the end of the last file, or 0.
 };

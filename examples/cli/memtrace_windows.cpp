@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+// windows: the windows of a memtrace, found by reading it or by way of a saved index.
+#include "memtrace_commands.hpp"
+
+#include <cinttypes>
+#include <filesystem>
+
+#include <sys/stat.h>
+
+#include <backsight/memtrace/raw.hpp>
+#include <backsight/memtrace/window_index.hpp>
+#include <backsight/memtrace/windows.hpp>
+
+#include "memtrace_input.hpp"
+
+namespace cli::memtrace {
+
+namespace {
+
+using namespace backsight;
+using namespace backsight::memtrace;
+namespace fs = std::filesystem;
+
+/// A file of the set that is listed.
+struct set_file {
+  std::string path, folder, name;
+};
+
+template <class Address>
+trace_error scan(const std::string& path, std::vector<window>& into) {
+  basic_window_scanner<Address> scanner;
+  const trace_error error = for_each_final_block<Address>(path, [&](byte_view block) -> trace_error {
+    while (!block.empty()) {
+      block = block.subspan(scanner.feed(block));
+      if (scanner.done()) into.push_back(*scanner.done());
+      else if (scanner.error()) return scanner.error();
+    }
+    return {};
+  });
+  into.push_back(scanner.last());
+  return error;
+}
+
+/// The windows of a file of either format.
+trace_error windows_of(const std::string& path, std::vector<window>& into) {
+  const auto kind = stage_of(path);
+  if (kind.error()) return kind.error();
+  if (kind.partial() == stage::raw) {
+    const loaded_file file(path);
+    const auto head = read_raw_header(file.bytes());
+    if (!head) return head.error();
+    const trace_error error = file.error() ? file.error() : damage_of(file.bytes());
+    const bool in_records = error && error.code != errc::bad_end && !file.error();
+    const byte_view readable = in_records ? file.bytes().first(static_cast<std::size_t>(error.offset)) : file.bytes();
+    for_each_raw_window(readable, *head, [&](const window& one) { into.push_back(one); });
+    return error;
+  }
+  const auto head = final_header_of(path);
+  if (!head) return head.error();
+  return head->address_size == 4 ? scan<std::uint32_t>(path, into) : scan<std::uint64_t>(path, into);
+}
+
+void print_head(const options& asked, output& out) {
+  if (asked.format == "tsv") out.write("tid\twindow\tbegin\tend\tinstructions\tunits\tfirst_time\tlast_time\tskipped\tidle_us\tstraggler\n");
+  else if (asked.format != "json") out.write("       tid window        begin          end instructions units        first_time         last_time skipped    idle_us straggler\n");
+}
+
+void print_window(output& out, const options& asked, const std::string& folder, const indexed_window& one) {
+  const window& w = one.what;
+  const std::string ordinal = w.ordinal ? std::to_string(*w.ordinal) : "-";
+  if (asked.format == "json") {
+    out.print("{\"tid\":%" PRIu64 ",\"window\":%s,\"begin\":%" PRIu64 ",\"end\":%" PRIu64 ",\"instructions\":%" PRIu64 ",\"units\":%" PRIu64
+              ",\"first_time\":%" PRIu64 ",\"last_time\":%" PRIu64 ",\"skipped\":%" PRIu64 ",\"idle_us\":%" PRIu64 ",\"straggler\":%s,\"folder\":\"%s\"}\n",
+              w.tid, w.ordinal ? ordinal.c_str() : "null", w.begin, w.end, w.instructions, w.units, w.first_time, w.last_time, w.skipped,
+              w.idle_time, one.late ? "true" : "false", folder.c_str());
+    return;
+  }
+  const char* const row = asked.format == "tsv" ? "%" PRIu64 "\t%s\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%s\n"
+                                                : "%10" PRIu64 " %6s %12" PRIu64 " %12" PRIu64 " %12" PRIu64 " %5" PRIu64 " %17" PRIu64 " %17" PRIu64 " %7" PRIu64 " %10" PRIu64 " %s\n";
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+  out.print(row, w.tid, ordinal.c_str(), w.begin, w.end, w.instructions, w.units, w.first_time, w.last_time, w.skipped, w.idle_time, one.late ? "yes" : "");
+#pragma GCC diagnostic pop
+}
+
+/// What tells a file from others without reading it.
+indexed_file stated_of(const set_file& file) {
+  indexed_file made{file.folder, file.name, 0, 0, 0};
+  struct stat status {};
+  if (file.path == "-" || ::stat(file.path.c_str(), &status) != 0) return made;
+  made.size = static_cast<std::uint64_t>(status.st_size);
+  // The time of the last change, not of the last writing: programs cannot set it.
+  made.changed = static_cast<std::uint64_t>(status.st_ctim.tv_sec) * 1000000000 + static_cast<std::uint64_t>(status.st_ctim.tv_nsec);
+  return made;
+}
+
+/// Adds what takes reading it.
+void read_content(const set_file& file, indexed_file& into) {
+  (void)with_packed_bytes(file.path, [&](byte_view bytes) {
+    into.size = bytes.size();
+    into.content = checksum(bytes);
+  });
+}
+
+/// The windows that the index at asked.index has; reports an error and gives its exit code when it is not one of these files.
+int windows_from_index(const options& asked, const std::vector<set_file>& files, std::vector<indexed_window>& found) {
+  std::error_code ignored;
+  const auto refuse = [&](const std::string& why) {
+    (void)report_error(asked.index, why + "; it is neither used nor overwritten");
+    return static_cast<int>(usage);
+  };
+  if (!fs::is_regular_file(asked.index, ignored)) return refuse("not a window index");
+  const auto mapped = io::mapped_file::open(asked.index.c_str());
+  if (!mapped) return report_error(asked.index, mapped.error(), detail_of(asked.index, mapped.error()));
+  const auto index = window_index::open(mapped->bytes());
+  if (index.error().code == errc::bad_magic || mapped->bytes().size() < size_of<index_header>) return refuse("not a window index");
+  if (!index) return report_error(asked.index, index.error(), "remove it to have it made anew");
+  if (index->files() != files.size()) return refuse("the window index of another trace");
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    const indexed_file kept = index->file(i);
+    indexed_file now = stated_of(files[i]);
+    if (now.folder != kept.folder || now.name != kept.name) return refuse("the window index of another trace");
+    // A file that was not changed since is not read; one that was copied may be the same.
+    const bool untouched = now.changed != 0 && now.changed == kept.changed && now.size == kept.size;
+    if (!untouched) read_content(files[i], now);
+    if (!untouched && (now.size != kept.size || now.content != kept.content)) {
+      return refuse("the window index of another trace, or made before " + files[i].path + " was changed");
+    }
+    if (!asked.window) continue;
+    for (const indexed_window& one : index->all_of(static_cast<std::uint32_t>(i), *asked.window)) found.push_back(one);
+  }
+  for (std::size_t i = 0; !asked.window && i < index->size(); ++i) found.push_back((*index)[i]);
+  return success;
+}
+
+/// Finds the windows by reading all files; what could be read of damaged ones is kept.
+int windows_from_files(const std::vector<set_file>& files, std::vector<indexed_window>& found) {
+  int code = success;
+  for (std::uint32_t i = 0; i < files.size(); ++i) {
+    std::vector<window> windows;
+    if (const trace_error error = windows_of(files[i].path, windows)) code = report_damage(files[i].path, error);
+    for (const window& one : windows) found.push_back({i, one});
+  }
+  mark_stragglers(found);
+  return code;
+}
+
+/// Writes the index of all windows to a file.
+int write_index(const std::string& path, const std::vector<indexed_window>& all, const std::vector<set_file>& files) {
+  std::vector<indexed_file> about;
+  for (const set_file& file : files) {
+    about.push_back(stated_of(file));
+    read_content(file, about.back());
+  }
+  const std::vector<std::byte> bytes = save_index(all, about);
+  output out(path);
+  out.write({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  return out.close(success);
+}
+
+}  // namespace
+
+int windows(const options& asked) {
+  const std::vector<trace_folder> folders = folders_at(asked.path());
+  if (folders.empty()) return report_error(asked.path(), "no memtraces are here");
+  std::vector<set_file> files;
+  for (const trace_folder& folder : folders) {
+    for (const std::string& path : folder.files) files.push_back({path, folder.window, base_name(path)});
+  }
+  std::error_code ignored;
+  std::vector<indexed_window> found;
+  int code = success;
+  if (!asked.index.empty() && fs::exists(fs::symlink_status(asked.index, ignored))) {
+    code = windows_from_index(asked, files, found);
+    if (code != success) return code;
+  } else {
+    code = windows_from_files(files, found);
+    if (!asked.index.empty() && code != success) (void)report_error(asked.index, "not written, since the trace is damaged");
+    else if (!asked.index.empty()) code = write_index(asked.index, found, files);
+  }
+  output out(asked.output);
+  if (code == success || !found.empty()) print_head(asked, out);
+  for (const indexed_window& one : join_pieces(found)) {
+    if (!asked.window || one.what.ordinal == asked.window) print_window(out, asked, files[one.file].folder, one);
+  }
+  return out.close(code);
+}
+
+}  // namespace cli::memtrace

@@ -27,22 +27,22 @@ struct set_file {
 };
 
 template <class Address>
-trace_error scan(const std::string& path, std::vector<window>& into) {
+trace_error scan(const std::string& path, std::uint32_t number, std::vector<indexed_window>& into) {
   basic_window_scanner<Address> scanner;
   const trace_error error = for_each_final_block<Address>(path, [&](byte_view block) -> trace_error {
     while (!block.empty()) {
       block = block.subspan(scanner.feed(block));
-      if (scanner.done()) into.push_back(*scanner.done());
+      if (scanner.done()) into.push_back({number, *scanner.done()});
       else if (scanner.error()) return scanner.error();
     }
     return {};
   });
-  into.push_back(scanner.last());
+  into.push_back({number, scanner.last()});
   return error;
 }
 
-/// The windows of a file of either format.
-trace_error windows_of(const std::string& path, std::vector<window>& into) {
+/// The windows of a file of either format, with the number of the file.
+trace_error windows_of(const std::string& path, std::uint32_t number, std::vector<indexed_window>& into) {
   const auto kind = stage_of(path);
   if (kind.error()) return kind.error();
   if (kind.partial() == stage::raw) {
@@ -52,12 +52,12 @@ trace_error windows_of(const std::string& path, std::vector<window>& into) {
     const trace_error error = file.error() ? file.error() : damage_of(file.bytes());
     const bool in_records = error && error.code != errc::bad_end && !file.error();
     const byte_view readable = in_records ? file.bytes().first(static_cast<std::size_t>(error.offset)) : file.bytes();
-    for_each_raw_window(readable, *head, [&](const window& one) { into.push_back(one); });
+    for_each_raw_window(readable, *head, [&](const window& one) { into.push_back({number, one}); });
     return error;
   }
   const auto head = final_header_of(path);
   if (!head) return head.error();
-  return head->address_size == 4 ? scan<std::uint32_t>(path, into) : scan<std::uint64_t>(path, into);
+  return head->address_size == 4 ? scan<std::uint32_t>(path, number, into) : scan<std::uint64_t>(path, number, into);
 }
 
 void print_head(const options& asked, output& out) {
@@ -137,9 +137,7 @@ int windows_from_index(const options& asked, const std::vector<set_file>& files,
 int windows_from_files(const std::vector<set_file>& files, std::vector<indexed_window>& found) {
   int code = success;
   for (std::uint32_t i = 0; i < files.size(); ++i) {
-    std::vector<window> windows;
-    if (const trace_error error = windows_of(files[i].path, windows)) code = report_damage(files[i].path, error);
-    for (const window& one : windows) found.push_back({i, one});
+    if (const trace_error error = windows_of(files[i].path, i, found)) code = report_damage(files[i].path, error);
   }
   mark_stragglers(found);
   return code;
@@ -180,7 +178,7 @@ int windows(const options& asked) {
   }
   output out(asked.output);
   if (code == success || !found.empty()) print_head(asked, out);
-  for (const indexed_window& one : join_pieces(found)) {
+  for (const indexed_window& one : join_pieces(std::move(found))) {
     if (!asked.window || one.what.ordinal == asked.window) print_window(out, asked, files[one.file].folder, one);
   }
   return out.close(code);

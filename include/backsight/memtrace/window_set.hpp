@@ -40,25 +40,48 @@ namespace detail {
 /// Puts the pieces of each window together that a file has where threads take turns: one window for each thread and ordinal
 /// in place of its first piece, from there to the end of its last one, with what other threads did in between. `windows` are
 /// in the order of the files and of their places, as found. Everything else stays.
-[[nodiscard]] inline std::vector<indexed_window> join_pieces(const std::vector<indexed_window>& windows) {
-  const std::vector<std::size_t> first = detail::first_pieces(windows);
-  std::vector<std::size_t> row(windows.size());
-  std::vector<indexed_window> joined;
-  joined.reserve(windows.size());
+[[nodiscard]] inline std::vector<indexed_window> join_pieces(std::vector<indexed_window> windows) {
+  std::vector<std::size_t> first = detail::first_pieces(windows);
+  std::size_t rows = 0;
   for (std::size_t i = 0; i < windows.size(); ++i) {
     if (first[i] == i) {
-      row[i] = joined.size();
-      joined.push_back(windows[i]);
+      // From here on that of the row; no later piece's number is below this one's.
+      first[i] = rows;
+      windows[rows++] = windows[i];
       continue;
     }
-    window& whole = joined[row[first[i]]].what;
+    window& whole = windows[first[first[i]]].what;
     whole.end = windows[i].what.end;
     whole.last_time = windows[i].what.last_time;
     whole.instructions += windows[i].what.instructions;
     whole.units += windows[i].what.units;
   }
-  return joined;
+  windows.resize(rows);
+  return windows;
 }
+
+/// When windows were opened: of each ordinal the earliest time.
+class opening_times {
+ public:
+  /// Notes a window. Costs time in proportion to the logarithm of their number, taken over all.
+  void add(std::uint64_t ordinal, std::uint64_t first_time) {
+    // Only those that are earlier than all of larger ordinals are kept: the times grow with the ordinals.
+    const auto next = times_.lower_bound(ordinal);
+    if (next != times_.end() && next->second <= first_time) return;
+    auto first = next;
+    while (first != times_.begin() && std::prev(first)->second >= first_time) --first;
+    times_.erase(first, next);
+    times_[ordinal] = first_time;
+  }
+  /// The earliest opening of a window with a larger ordinal; the largest number when there is none. For window::straggler().
+  [[nodiscard]] std::uint64_t behind(std::uint64_t ordinal) const {
+    const auto next = times_.upper_bound(ordinal);
+    return next == times_.end() ? ~std::uint64_t{0} : next->second;
+  }
+
+ private:
+  std::map<std::uint64_t, std::uint64_t> times_;
+};
 
 /// The windows of several threads, aligned by ordinal: for each ordinal the windows that have it. Threads that idle, come late
 /// or are missing in a window have no entry there.
@@ -66,7 +89,7 @@ class aligned_windows {
  public:
   void add(std::uint32_t file, const window& one) {
     rows_[one.ordinal].push_back({file, one});
-    if (one.ordinal) note_opening(*one.ordinal, one.first_time);
+    if (one.ordinal) openings_.add(*one.ordinal, one.first_time);
   }
 
   /// Ordinals ascending, each with its windows in the order of add().
@@ -82,40 +105,37 @@ class aligned_windows {
   }
   /// The earliest opening of a window with a larger ordinal; the largest number when there is none. For window::straggler().
   /// Costs time in proportion to the logarithm of the windows.
-  [[nodiscard]] std::uint64_t next_opening(std::uint64_t ordinal) const {
-    const auto next = openings_.upper_bound(ordinal);
-    return next == openings_.end() ? ~std::uint64_t{0} : next->second;
-  }
+  [[nodiscard]] std::uint64_t next_opening(std::uint64_t ordinal) const { return openings_.behind(ordinal); }
 
  private:
-  /// Keeps those openings that are earlier than all of larger ordinals: the times grow with the ordinals.
-  void note_opening(std::uint64_t ordinal, std::uint64_t time) {
-    const auto next = openings_.lower_bound(ordinal);
-    if (next != openings_.end() && next->second <= time) return;
-    auto first = next;
-    while (first != openings_.begin() && std::prev(first)->second >= time) --first;
-    openings_.erase(first, next);
-    openings_[ordinal] = time;
-  }
-
   std::map<std::optional<std::uint64_t>, std::vector<indexed_window>> rows_;
-  std::map<std::uint64_t, std::uint64_t> openings_;
+  opening_times openings_;
 };
 
 /// Sets `late` where the last block of a window ran after one with a larger ordinal was opened, over all threads of the set.
 /// The windows are as found; pieces have the mark of the whole.
 inline void mark_stragglers(std::vector<indexed_window>& windows) {
   const std::vector<std::size_t> first = detail::first_pieces(windows);
-  const std::vector<indexed_window> joined = join_pieces(windows);
-  aligned_windows aligned;
-  for (const indexed_window& one : joined) aligned.add(one.file, one.what);
-  for (std::size_t i = 0, row = 0; i < windows.size(); ++i) {
+  opening_times openings;
+  std::vector<window> last_of;  // Of windows in several pieces: instructions and time of the end.
+  std::unordered_map<std::size_t, std::size_t> several;
+  for (std::size_t i = 0; i < windows.size(); ++i) {
+    const window& one = windows[i].what;
+    if (first[i] == i && one.ordinal) openings.add(*one.ordinal, one.first_time);
+    if (first[i] == i) continue;
+    const auto [place, added] = several.emplace(first[i], last_of.size());
+    if (added) last_of.push_back(windows[first[i]].what);
+    last_of[place->second].last_time = one.last_time;
+    last_of[place->second].instructions += one.instructions;
+  }
+  for (std::size_t i = 0; i < windows.size(); ++i) {
     if (first[i] != i) {
       windows[i].late = windows[first[i]].late;
       continue;
     }
-    const window& whole = joined[row++].what;
-    windows[i].late = whole.ordinal && whole.straggler(aligned.next_opening(*whole.ordinal));
+    const auto found = several.empty() ? several.end() : several.find(i);
+    const window& whole = found == several.end() ? windows[i].what : last_of[found->second];
+    windows[i].late = whole.ordinal && whole.straggler(openings.behind(*whole.ordinal));
   }
 }
 

@@ -29,6 +29,7 @@ set(BACKSIGHT_HEADERS
   include/backsight/cfi/c_table_form.hpp
   include/backsight/cfi/c_writer.hpp
   include/backsight/cfi/cfi.hpp
+  include/backsight/cfi/cie_reader.hpp
   include/backsight/cfi/frame.hpp
   include/backsight/cfi/frame_sections.hpp
   include/backsight/cfi/general_rule.hpp
@@ -39,6 +40,8 @@ set(BACKSIGHT_HEADERS
   include/backsight/cfi/lookup.hpp
   include/backsight/cfi/numbering.hpp
   include/backsight/cfi/program.hpp
+  include/backsight/cfi/progress.hpp
+  include/backsight/cfi/relocated_section.hpp
   include/backsight/cfi/rule.hpp
   include/backsight/cfi/rule_cache.hpp
   include/backsight/cfi/saved_places.hpp
@@ -75,6 +78,8 @@ set(BACKSIGHT_HEADERS
   include/backsight/dwarf/pointer_encoding.hpp
 
   include/backsight/elf/indexed_range.hpp
+  include/backsight/elf/relocate.hpp
+  include/backsight/elf/relocation_kinds.hpp
   include/backsight/elf/schema.hpp
   include/backsight/elf/sections.hpp
   include/backsight/elf/symbols.hpp

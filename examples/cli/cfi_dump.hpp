@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include <backsight/cfi/cie_reader.hpp>
 #include <backsight/cfi/interpreter.hpp>
 #include <backsight/cfi/section.hpp>
 #include <backsight/core/text.hpp>
@@ -67,32 +68,36 @@ class row_printer {
   byte_view section_;
 };
 
-/// Writes the canonical dump of a section with `write(text)`, an FDE at a time in ascending order, and calls
+/// The size that the text of a row will about have.
+[[nodiscard]] inline std::uint64_t text_bytes(const cfi::row& row) {
+  std::uint64_t size = 48 + (row.cfa.kind == cfi::cfa_kind::expression ? 2 * std::uint64_t{row.cfa.expression.size} : 0);
+  for (const cfi::register_rule& rule : row.rules) size += 16 + 2 * std::uint64_t{rule.expression_size};
+  return size;
+}
+
+/// Writes the canonical dump of a section with `write(text)`, piece by piece and by FDEs in ascending order, and calls
 /// `report(error)` for every entry that is left out. `merged` leaves out rows of no length, outside of their FDE, and
-/// equal to the one before. An FDE that ends in an error has its line and no rows.
+/// equal to the one before. An FDE that ends in an error has its line and no rows; so has one whose rows repeat long
+/// expressions so often that their text would be thousands of times as long as the FDE (errc::expansion).
 template <class Arch, order O, class Write, class Report>
 void dump_rows(const cfi::section<O>& section, bool merged, Write&& write, Report&& report) {
   std::vector<std::pair<cfi::fde, bool>> fdes;
   auto entries = section.entries();
   auto at = entries.begin();
-  std::uint64_t last_cie = ~std::uint64_t{0};
-  result<cfi::cie> last;
+  cfi::cie_reader<O> cies(section);
   for (; at != entries.end(); ++at) {
     if (at->error != errc::ok) {
       report(trace_error{at->error, at->offset});
       continue;
     }
     if (at->is_cie) continue;
-    if (at->cie_offset != last_cie) {
-      last = section.cie_at(at->cie_offset);
-      last_cie = at->cie_offset;
-    }
-    if (!last) {
-      report(last.error());
+    const result<cfi::cie>& c = cies.at(at->cie_offset);
+    if (!c) {
+      report(c.error());
       continue;
     }
-    const auto fde = section.parse_fde(*at, *last);
-    if (fde) fdes.emplace_back(*fde, last->signal_frame);
+    const auto fde = section.parse_fde(*at, *c);
+    if (fde) fdes.emplace_back(*fde, c->signal_frame);
     else report(fde.error());
   }
   if (at.error()) report(at.error());
@@ -104,18 +109,33 @@ void dump_rows(const cfi::section<O>& section, bool merged, Write&& write, Repor
 
   const row_printer printer(section.bytes());
   std::vector<cfi::context<>> memory(1);
+  cfi::row_machine<Arch, O> machine(section, memory[0]);
+  cfi::cie_loader<Arch, O> loader(section);
   cfi::row before;
   std::string text;
   for (const auto& [fde, signal] : fdes) {
-    std::string head = "fde ";
-    row_printer::append_hex(head, fde.begin);
-    head += ' ';
-    row_printer::append_hex(head, fde.end);
-    if (signal) head += " S";
-    head += '\n';
-    text = head;
+    text += "fde ";
+    row_printer::append_hex(text, fde.begin);
+    text += ' ';
+    row_printer::append_hex(text, fde.end);
+    text += signal ? " S\n" : "\n";
+    // Once for errors, as an FDE in error has no rows, and once for the rows.
+    trace_error error = loader.load(machine, fde.cie_offset);
+    if (!error) {
+      std::uint64_t size = 0;
+      machine.begin(fde);
+      machine.for_each([&](const cfi::row& row) { size += text_bytes(row); });
+      error = machine.error();
+      const std::uint64_t most = (std::uint64_t{1} << 20) + 4096 * (fde.instructions_end - fde.offset);
+      if (!error && size > most) error = {errc::expansion, fde.offset};
+    }
+    if (error) {
+      report(error);
+      continue;
+    }
     bool first = true;
-    const trace_error error = cfi::interpret<Arch>(section, fde, memory[0], [&](const cfi::row& row) {
+    machine.begin(fde);
+    machine.for_each([&](const cfi::row& row) {
       if (merged) {
         if (row.end <= row.begin || row.begin < fde.begin || row.begin >= fde.end) return;
         if (!first && cfi::same_rules(section.bytes(), before, row)) return;
@@ -123,13 +143,12 @@ void dump_rows(const cfi::section<O>& section, bool merged, Write&& write, Repor
         first = false;
       }
       printer.append(text, row.begin, row);
+      if (text.size() < 65536) return;
+      write(text);
+      text.clear();
     });
-    if (error) {
-      report(error);
-      text = head;
-    }
-    write(text);
   }
+  write(text);
 }
 
 }  // namespace backsight::cli

@@ -45,6 +45,7 @@ struct c_source_options {
   std::vector<std::string> paths;
   std::string path;
   std::string section;
+  std::string code;
   std::string form = "table";
   std::string prefix = "backsight";
   std::string registers = "ra";
@@ -82,24 +83,26 @@ std::vector<cfi::c_function> functions_of(const bs::elf::image& image) {
   return found;
 }
 
-/// Emits the sections of a file through `to`; reports errors.
+/// Emits the sections of a file through `to`; reports errors and what is left out. `made` tells whether all of the text is
+/// there.
 template <class Out>
-int emit(const std::string& path, elf_input& input, const std::string& section, const cfi::c_options& wanted, Out to) {
+int emit(elf_input& input, const c_source_options& options, const cfi::c_options& wanted, Out to, bool& made) {
+  std::vector<cfi::frame_section> found;
+  if (const int code = input.find_all(options.section, options.code, found); code != success) return code;
   std::vector<cfi::section<bs::order::little>> sections;
-  for (const auto kind : {cfi::section_kind::eh_frame, cfi::section_kind::debug_frame}) {
-    if (!section.empty() && section != (kind == cfi::section_kind::eh_frame ? ".eh_frame" : ".debug_frame")) continue;
-    const auto found = input.find(kind);
-    if (found) sections.emplace_back(found->bytes, found->info);
-    else if (found.error().code != bs::errc::missing_section) return report_error(path, found.error());
-  }
-  if (sections.empty()) return report_error(path, bs::trace_error{bs::errc::missing_section, 0});
+  for (const cfi::frame_section& s : found) sections.emplace_back(s.bytes, s.info);
+  const std::string& path = input.path;
   int code = -1;
   if (input.image.byte_order() == bs::order::little) {
     cfi::with_arch(input.image.machine(), [&](auto arch) {
       using machine = decltype(arch);
       if constexpr (requires { machine::saved; }) {
-        const auto done = cfi::emit_c<machine>(to, std::span<const cfi::section<bs::order::little>>(sections), wanted);
-        code = done.error() ? report_error(path, done.error()) : success;
+        code = input.damage;
+        const auto done = cfi::emit_c<machine>(
+            to, std::span<const cfi::section<bs::order::little>>(sections), wanted,
+            [&](const bs::trace_error& error, std::uint32_t) { code = report_error(path, error, "in the section"); });
+        made = !done.error();
+        if (!made) code = report_error(path, done.error());
       }
     });
   }
@@ -130,7 +133,8 @@ int emit_source(const c_source_options& options) {
     });
     if (code == -1) code = report_error(options.path, "no unwinder for this machine");
   } else {
-    code = emit(options.path, input, options.section, wanted, output_iterator(out));
+    bool made = false;
+    code = emit(input, options, wanted, output_iterator(out), made);
   }
   return out.close(code);
 }
@@ -189,8 +193,10 @@ int compile_one(const std::string& path, const c_source_options& options, const 
   cfi::c_options wanted = emitter_options(options);
   wanted.prefix = "backsight";
   wanted.deref = true;
-  if (const int code = emit(path, input, options.section, wanted, std::back_inserter(text)); code != success)
-    return code;
+  // Of a damaged file there is an object all the same, for what can be read.
+  bool emitted = false;
+  const int code = emit(input, options, wanted, std::back_inserter(text), emitted);
+  if (!emitted) return code;
   (void)bs::text::hex_bytes(std::back_inserter(id), input.image.build_id());
   if (id.empty()) {
     const bs::byte_view bytes = std::as_bytes(std::span(text));
@@ -220,7 +226,7 @@ int compile_one(const std::string& path, const c_source_options& options, const 
   out.write("\t");
   bs::text::cell(output_iterator(out), path, '\t');
   out.write(cached ? "\tcached\n" : "\tcompiled\n");
-  return out.close(success);
+  return out.close(code);
 }
 
 int compile_objects(const c_source_options& options) {
@@ -256,6 +262,7 @@ void add_common(CLI::App* sub, c_source_options& options) {
   sub->add_option("--section", options.section,
                   "only this section; else .eh_frame and, for what it lacks, .debug_frame")
       ->check(CLI::IsMember({".eh_frame", ".debug_frame"}));
+  sub->add_option("--code", options.code, "in an object file, the section of code whose functions are meant; .text");
   sub->add_option("--form", options.form, "how rows are found: table (the default), tree or switch")
       ->check(CLI::IsMember({"table", "tree", "switch"}));
   sub->add_option("--registers", options.registers,

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include <CLI/CLI.hpp>
 
 #include <backsight/cfi/arch/generic.hpp>
+#include <backsight/cfi/cie_reader.hpp>
 #include <backsight/cfi/frame_sections.hpp>
 #include <backsight/cfi/program.hpp>
 #include <backsight/cfi/table_builder.hpp>
@@ -37,6 +39,7 @@ struct cfi_options {
   std::vector<std::string> paths;
   std::string path;
   std::string section;
+  std::string code;  // The section of code in an object file.
   std::string output;
   std::string profile = "callee-saved";
   std::vector<std::string> addresses;
@@ -55,9 +58,12 @@ int show_rows(const cfi_options& options) {
   } else {
     found = input.find(options.section == ".eh_frame" ? cfi::section_kind::eh_frame : cfi::section_kind::debug_frame);
   }
-  if (!found) return report_error(path, found.error());
+  if (!found) return input.report(found.error());
+  if (!options.code.empty()) {
+    if (const int code = input.choose_code(options.code); code != success) return code;
+  }
   output out("-");
-  int code = success;
+  int code = input.damage;
   bs::with_order(input.image.byte_order(), [&](auto o) {
     const cfi::section<o()> section(found->bytes, found->info);
     cfi::with_arch(input.image.machine(), [&](auto arch) {
@@ -78,8 +84,13 @@ struct cfi_counts {
   std::uint64_t section_bytes = 0, table_bytes = 0, table_all_bytes = 0, code_bytes = 0, covered_bytes = 0;
 };
 
-template <class Arch, bs::order O>
-void count_section(const cfi::section<O>& section, cfi_counts& counts) {
+template <class Arch, bs::order O, class Report>
+void count_section(const cfi::section<O>& section, cfi_counts& counts, Report&& report) {
+  const auto bad = [&](const bs::trace_error& error) {
+    ++counts.errors;
+    report(error);
+  };
+  cfi::cie_loader<Arch, O> cies(section);
   const auto memory = std::make_unique<cfi::context<>>();
   cfi::row_machine<Arch, O> machine(section, *memory);
   cfi::row before;
@@ -90,20 +101,24 @@ void count_section(const cfi::section<O>& section, cfi_counts& counts) {
     }
   };
   counts.section_bytes += section.bytes().size();
-  for (const cfi::entry& e : section.entries()) {
+  auto at = section.entries().begin();
+  for (; at != std::default_sentinel; ++at) {
+    const cfi::entry& e = *at;
     if (e.is_cie) {
       const auto c = section.parse_cie(e);
-      if (!c) ++counts.errors;
+      if (!c) bad(c.error());
       if (c) ++counts.cies, count_program(*c, c->instructions, c->end);
       continue;
     }
-    if (e.error != bs::errc::ok || machine.load_cie(e.cie_offset)) {
-      ++counts.errors;
+    const bs::trace_error unusable =
+        e.error != bs::errc::ok ? bs::trace_error{e.error, e.offset} : cies.load(machine, e.cie_offset);
+    if (unusable) {
+      bad(unusable);
       continue;
     }
     const auto f = section.parse_fde(e, machine.current_cie());
     if (!f) {
-      ++counts.errors;
+      bad(f.error());
       continue;
     }
     ++counts.fdes;
@@ -120,11 +135,12 @@ void count_section(const cfi::section<O>& section, cfi_counts& counts) {
       ++(row.cfa.kind == cfi::cfa_kind::expression ? counts.cfa_expressions : counts.cfa_registers);
       for (const cfi::register_rule& rule : row.rules) ++counts.rules[static_cast<std::size_t>(rule.kind)];
     }
-    if (machine.error()) ++counts.errors;
+    if (machine.error()) bad(machine.error());
     counts.merged += rows;
     ++counts.rows_in_fde[rows];
     if (f->end > f->begin) counts.covered_bytes += f->end - f->begin;
   }
+  if (at.error()) bad(at.error());
   if constexpr (requires { Arch::saved; }) {
     if constexpr (O == bs::order::little) {
       if (const auto table = cfi::build_table<Arch>(section)) counts.table_bytes += table->bytes().size();
@@ -149,17 +165,22 @@ int show_stats(const cfi_options& options) {
       code = bad_input;
       continue;
     }
+    if (input.damage != success) code = input.damage;
     std::size_t found_here = 0;
     for (const auto kind : {cfi::section_kind::eh_frame, cfi::section_kind::debug_frame}) {
       const auto found = input.find(kind);
       if (!found) {
-        if (found.error().code != bs::errc::missing_section) code = report_error(path, found.error());
+        if (found.error().code != bs::errc::missing_section) code = input.report(found.error());
         continue;
       }
       ++found_here;
       bs::with_order(input.image.byte_order(), [&](auto o) {
         const cfi::section<o()> section(found->bytes, found->info);
-        cfi::with_arch(input.image.machine(), [&](auto arch) { count_section<decltype(arch)>(section, counts); });
+        cfi::with_arch(input.image.machine(), [&](auto arch) {
+          count_section<decltype(arch)>(section, counts, [&](const bs::trace_error& error) {
+            code = report_error(path, error, "in the section");
+          });
+        });
       });
     }
     if (found_here == 0) say("backsight: %s has no call frame information\n", path.c_str());
@@ -222,43 +243,44 @@ int show_stats(const cfi_options& options) {
   return out.close(code);
 }
 
-/// Builds the table of a file; reports what is left out.
-bs::result<cfi::table> make_table(const std::string& path, elf_input& input, cfi::table_profile profile) {
-  bs::result<cfi::table> made{bs::errc::unsupported_type, 18};
+/// Builds the table of a file into `made`; reports errors and what is left out, and gives bad_input for both. After an
+/// error there is no table.
+int make_table(const cfi_options& options, elf_input& input, cfi::table_profile profile, std::optional<cfi::table>& made) {
+  int code = input.damage;
+  bool known = false;
   cfi::with_arch(input.image.machine(), [&](auto arch) {
     using machine = decltype(arch);
     if constexpr (requires { machine::saved; }) {
       if (input.image.byte_order() != machine::byte_order || input.image.address_size() != machine::address_size)
         return;
-      std::vector<cfi::section<machine::byte_order>> sections;
-      bs::trace_error last{bs::errc::missing_section, 0};
-      for (const auto kind : {cfi::section_kind::eh_frame, cfi::section_kind::debug_frame}) {
-        const auto found = input.find(kind);
-        if (found) sections.emplace_back(found->bytes, found->info);
-        else if (found.error().code != bs::errc::missing_section) last = found.error();
-      }
-      if (sections.empty()) {
-        made = bs::result<cfi::table>(last);
+      known = true;
+      std::vector<cfi::frame_section> found;
+      if (const int bad = input.find_all({}, options.code, found); bad != success) {
+        code = bad;
         return;
       }
-      made = cfi::build_table<machine>(
+      std::vector<cfi::section<machine::byte_order>> sections;
+      for (const cfi::frame_section& s : found) sections.emplace_back(s.bytes, s.info);
+      auto built = cfi::build_table<machine>(
           std::span<const cfi::section<machine::byte_order>>(sections), {profile, input.image.build_id()},
-          [&](const bs::trace_error& error, std::uint32_t) { report_error(path, error, "in the section"); });
+          [&](const bs::trace_error& error, std::uint32_t) { code = report_error(input.path, error, "in the section"); });
+      if (built) made = std::move(built.value());
+      else code = report_error(input.path, built.error());
     }
   });
-  return made;
+  return known ? code : report_error(input.path, "no unwind tables for this machine and byte order");
 }
 
 int write_table(const cfi_options& options) {
-  const std::string& path = options.path;
   elf_input input;
-  if (const int code = input.open(path); code != success) return code;
+  if (const int code = input.open(options.path); code != success) return code;
   const auto profile = options.profile == "all" ? cfi::table_profile::all : cfi::table_profile::callee_saved;
-  const auto table = make_table(path, input, profile);
-  if (!table) return report_error(path, table.error());
+  std::optional<cfi::table> table;
+  int code = make_table(options, input, profile, table);
+  if (!table) return code;
   output out(options.output);
   out.write({reinterpret_cast<const char*>(table->bytes().data()), table->bytes().size()});
-  const int code = out.close(success);
+  code = out.close(code);
   if (code == success && options.output != "-") {
     say("%zu bytes, %" PRIu64 " rows\n", table->bytes().size(), table->view().row_count());
   }
@@ -310,14 +332,17 @@ int look_up(const cfi_options& options) {
   auto file = bs::io::mapped_file::open(path.c_str());
   if (!file) return report_error(path, std::strerror(errno));
   auto opened = cfi::table_view::open(file->bytes());
-  cfi::table built;
+  std::optional<cfi::table> built;
   elf_input input;
+  int code = success;
   if (opened.error().code == bs::errc::bad_magic) {
-    if (const int code = input.open(path); code != success) return code;
-    auto table = make_table(path, input, cfi::table_profile::all);
-    if (!table) return report_error(path, table.error());
-    built = std::move(table.value());
-    opened = built.view();
+    if (const int bad = input.open(path); bad != success) return bad;
+    code = make_table(options, input, cfi::table_profile::all, built);
+    if (!built) return code;
+    opened = built->view();
+  } else if (!options.code.empty()) {
+    say("backsight: %s: --code is for object files\n", path.c_str());
+    return usage;
   }
   if (!opened) return report_error(path, opened.error());
   output out("-");
@@ -339,7 +364,7 @@ int look_up(const cfi_options& options) {
     });
     if (!known) return report_error(path, bs::trace_error{bs::errc::unsupported_type, 26});
   }
-  return out.close(success);
+  return out.close(code);
 }
 
 }  // namespace
@@ -354,23 +379,26 @@ void add_cfi_commands(CLI::App& app, int& code) {
   stats->callback([options, &code] { code = show_stats(*options); });
 
   CLI::App* const rows = cfi_app->add_subcommand("rows", "Print every row");
-  rows->add_option("ELF", options->path, "a program or library")->required();
+  rows->add_option("ELF", options->path, "a program, library or object file")->required();
   auto* merged = rows->add_flag("--merged", options->merged, "leave out rows that are empty or repeat the one before");
   rows->add_flag("--full", options->full, "every row, as the section has them (the default)")->excludes(merged);
   rows->add_option("--section", options->section, "the section; .eh_frame when there is one, else .debug_frame")
       ->check(CLI::IsMember({".eh_frame", ".debug_frame"}));
+  rows->add_option("--code", options->code, "in an object file, only the functions of this section of code");
   rows->callback([options, &code] { code = show_rows(*options); });
 
   CLI::App* const table = cfi_app->add_subcommand("table", "Compile an unwind table");
-  table->add_option("ELF", options->path, "a program or library")->required();
+  table->add_option("ELF", options->path, "a program, library or object file")->required();
   table->add_option("-o,--output", options->output, "where to write; - is stdout")->required();
   table->add_option("--profile", options->profile, "the registers to keep: callee-saved or all")
       ->check(CLI::IsMember({"callee-saved", "all"}));
+  table->add_option("--code", options->code, "in an object file, the section of code whose functions are meant; .text");
   table->callback([options, &code] { code = write_table(*options); });
 
   CLI::App* const lookup = cfi_app->add_subcommand("lookup", "Print the rules in force at link-time addresses");
   lookup->add_option("FILE", options->path, "a table, or an ELF file to build one from")->required();
   lookup->add_option("ADDRESS", options->addresses, "hexadecimal addresses")->required();
+  lookup->add_option("--code", options->code, "in an object file, the section of code whose functions are meant; .text");
   lookup->callback([options, &code] { code = look_up(*options); });
 
   add_c_source_commands(*cfi_app, code);

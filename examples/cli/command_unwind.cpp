@@ -34,12 +34,21 @@ struct unwind_options {
 int unwind_samples(const unwind_options& options) {
   const auto file = backsight::io::mapped_file::open(options.corpus.c_str());
   if (!file) return report_error(options.corpus, file.error());
+  if (!is_directory(options.folder)) {
+    say("backsight: %s is not a folder\n", options.folder.c_str());
+    return usage;
+  }
+  // Of a file that is cut or damaged the samples before that are walked.
   auto opened = stack_samples::open(file->bytes());
-  if (!opened) return report_error(options.corpus, opened.error());
+  int code = success;
+  if (!opened) code = report_error(options.corpus, opened.error());
+  if (!opened && opened.partial().samples.empty()) return code;
   sample_corpus corpus;
-  corpus.samples = std::move(opened.value());
-  corpus.load(options.folder,
-              [](const std::string& path) { say("backsight: no file for %s\n", path.c_str()); });
+  corpus.samples = std::move(opened.partial());
+  const std::size_t files = corpus.load(
+      options.folder, [](const std::string& path) { say("backsight: no file for %s\n", path.c_str()); },
+      [&](const std::string& path, const backsight::trace_error& error) { code = report_error(path, error); });
+  if (files == 0) return report_error(options.folder, "has none of the files of these samples");
 
   const bool with_compiled = options.with == "compiled";
   backsight::cli::compiled_objects compiled;
@@ -82,7 +91,7 @@ int unwind_samples(const unwind_options& options) {
   if (options.check) {
     out.print("%zu samples, %zu frames, %zu differences\n", corpus.samples.samples.size(), frames, differences);
   }
-  return out.close(differences == 0 ? success : bad_input);
+  return out.close(differences == 0 ? code : bad_input);
 }
 
 }  // namespace

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <list>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,34 +14,117 @@
 #include <zlib.h>
 
 #include <backsight/cfi/frame_sections.hpp>
+#include <backsight/cfi/relocated_section.hpp>
 #include <backsight/elf/sections.hpp>
 #include <backsight/io/mapped_file.hpp>
 
 #include "program.hpp"
+#include "terminal.hpp"
 
 namespace cli {
 
-/// A mapped ELF file and the sections of it that were inflated.
+/// A mapped ELF file and the sections of it that were inflated or relocated.
 struct elf_input {
+  std::string path;
   backsight::io::mapped_file file;
   backsight::elf::image image;
-  std::vector<std::vector<std::byte>> inflated;
+  std::list<std::vector<std::byte>> inflated;
+  std::list<backsight::cfi::relocated_section> relocated;
+  int damage = success;  ///< bad_input when the file is damaged, which has been reported, but can be read.
 
-  int open(const std::string& path) {
+  int open(const std::string& name) {
+    path = name;
     auto mapped = backsight::io::mapped_file::open(path.c_str());
     if (!mapped) return report_error(path, std::strerror(errno));
     file = std::move(mapped.value());
     const auto opened = backsight::elf::open(file.bytes());
     if (!opened) return report_error(path, opened.error());
     image = *opened;
+    if (image.lacks_section_headers())
+      damage = report_error(path, {backsight::errc::truncated, file.bytes().size()}, "the section headers");
     return success;
   }
 
-  /// The section, inflated when it is compressed; the error otherwise.
+  /// The section, inflated when it is compressed and relocated when it needs to be; the error otherwise.
   backsight::result<backsight::cfi::frame_section> find(backsight::cfi::section_kind kind) {
     auto found = backsight::cfi::find_frame_section(image, kind);
-    if (found.error().code != backsight::errc::compressed) return found;
-    const auto header = image.find_section(kind == backsight::cfi::section_kind::eh_frame ? ".eh_frame" : ".debug_frame");
+    if (found.error().code == backsight::errc::compressed) {
+      if (const backsight::trace_error error = inflate(found.partial(), kind)) return error;
+      const auto header = image.find_section(name_of(kind));
+      found = backsight::elf::needs_relocation(image, *header)
+                  ? backsight::result<backsight::cfi::frame_section>(
+                        found.partial(), {backsight::errc::unrelocated, header->offset})
+                  : backsight::result<backsight::cfi::frame_section>(found.partial());
+    }
+    if (found.error().code != backsight::errc::unrelocated) return found;
+    auto made = backsight::cfi::relocated_section::make(image, kind, found.partial().bytes);
+    if (!made) return made.error();
+    return relocated.emplace_back(std::move(made.value())).section();
+  }
+
+  /// Reports an error of find().
+  int report(const backsight::trace_error& error) const {
+    std::string detail;
+    if (error.code == backsight::errc::unknown_relocation) {
+      detail = "type " + std::to_string(backsight::elf::relocation_type_at(image, error.offset));
+    }
+    return report_error(path, error, detail);
+  }
+
+  /// The sections of the kinds `wanted` (all when it is empty) that are there, .eh_frame first, for what counts in
+  /// addresses: of an object file only the code of one of its sections, `code`, or .text when that is empty. Not
+  /// `success` when an error was reported.
+  int find_all(const std::string& wanted, const std::string& code,
+               std::vector<backsight::cfi::frame_section>& sections) {
+    using backsight::cfi::section_kind;
+    for (const auto kind : {section_kind::eh_frame, section_kind::debug_frame}) {
+      if (!wanted.empty() && wanted != name_of(kind)) continue;
+      const auto found = find(kind);
+      if (found) sections.push_back(*found);
+      else if (found.error().code != backsight::errc::missing_section) return report(found.error());
+    }
+    if (sections.empty()) return report({backsight::errc::missing_section, 0});
+    return choose_code(code);
+  }
+
+  static const char* name_of(backsight::cfi::section_kind kind) {
+    return kind == backsight::cfi::section_kind::eh_frame ? ".eh_frame" : ".debug_frame";
+  }
+
+  /// Leaves the FDEs of one section of code in what was relocated, and says so when there were others.
+  int choose_code(const std::string& wanted) {
+    std::vector<std::uint32_t> present;
+    for (const auto& section : relocated) {
+      const auto more = section.code_sections();
+      present.insert(present.end(), more.begin(), more.end());
+    }
+    std::sort(present.begin(), present.end());
+    present.erase(std::unique(present.begin(), present.end()), present.end());
+    if (wanted.empty() && present.size() < 2) return success;
+    std::string names;
+    const std::string name = wanted.empty() ? ".text" : wanted;
+    for (const std::uint32_t index : present) {
+      const std::string one = index < image.sections().size() ? std::string(image.sections()[index].name) : "?";
+      if (one != name) {
+        names += ' ' + one;
+        continue;
+      }
+      std::size_t left_out = 0;
+      for (auto& section : relocated) left_out += section.keep_code_of(index);
+      if (left_out != 0 && wanted.empty()) {
+        say("backsight: %s: %zu functions of other sections than .text are left out; --code chooses one\n",
+                     path.c_str(), left_out);
+      }
+      return success;
+    }
+    if (present.empty()) say("backsight: %s: --code is for object files\n", path.c_str());
+    else say("backsight: %s: --code must name one of:%s\n", path.c_str(), names.c_str());
+    return usage;
+  }
+
+ private:
+  backsight::trace_error inflate(backsight::cfi::frame_section& found, backsight::cfi::section_kind kind) {
+    const auto header = image.find_section(name_of(kind));
     const auto packed = image.compression_of(*header);
     constexpr std::uint32_t zlib_type = 1;
     constexpr std::uint64_t most = std::uint64_t{1} << 32;
@@ -53,7 +138,8 @@ struct elf_input {
                                   reinterpret_cast<const Bytef*>(packed->data.data()),
                                   static_cast<uLong>(packed->data.size()));
     if (code != Z_OK || size != bytes.size()) return {backsight::errc::bad_value, header->offset};
-    return backsight::cfi::frame_section{bytes, found.partial().info};
+    found.bytes = bytes;
+    return {};
   }
 };
 

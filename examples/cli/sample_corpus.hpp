@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -38,22 +39,35 @@ struct sample_corpus {
     return found;
   }
 
-  /// Loads the objects from `folder`/BUILD-ID.elf, builds their tables and maps them. `missing(path)` is called for each
-  /// object without a file; its code then has no mapped object.
-  template <class Missing>
-  void load(const std::string& folder, Missing&& missing) {
+  /// Loads the objects from `folder`/BUILD-ID.elf, builds their tables and maps them; gives the number of files that
+  /// were there. `missing(path)` is called for each object without a file; its code then has no module. `damaged(path,
+  /// error)` is called for what is wrong with a file, and left out of its table.
+  template <class Missing, class Damaged>
+  std::size_t load(const std::string& folder, Missing&& missing, Damaged&& damaged) {
+    std::size_t found = 0;
+    std::map<std::string, std::size_t> known;  // Several objects may have one file.
+    std::vector<std::size_t> table_of;
     for (const stack_samples::object& object : samples.objects) {
-      auto file = io::mapped_file::open((folder + "/" + object.build_id + ".elf").c_str());
-      const auto image = file ? elf::open(file.partial().bytes()) : result<elf::image>(errc::io, 0);
+      const auto [first, is_new] = known.emplace(object.build_id, files.size());
+      table_of.push_back(first->second);
+      const std::string path = folder + "/" + object.build_id + ".elf";
+      auto file = is_new ? io::mapped_file::open(path.c_str()) : result<io::mapped_file>(errc::not_found, 0);
+      auto image = file ? elf::open(file.partial().bytes()) : result<elf::image>(errc::io, 0);
       cfi::table table;
-      if (!image) {
+      if (!is_new) {
+        image = images[first->second];
+      } else if (!file) {
         missing(object.path);
       } else {
-        const auto sections = sections_of(*image);
+        ++found;
+        if (!image) damaged(path, image.error());
+        if (image.partial().lacks_section_headers()) damaged(path, {errc::truncated, file.partial().bytes().size()});
+        const auto sections = sections_of(image.partial());
         auto built = cfi::build_table<arch>(std::span<const cfi::section<order::little>>(sections),
-                                            {cfi::table_profile::callee_saved, image->build_id()},
-                                            [](const trace_error&, std::uint32_t) {});
+                                            {cfi::table_profile::callee_saved, image.partial().build_id()},
+                                            [&](const trace_error& error, std::uint32_t) { damaged(path, error); });
         if (built) table = std::move(built.value());
+        else damaged(path, built.error());
       }
       files.push_back(std::move(file.partial()));
       images.push_back(image.partial());
@@ -69,11 +83,14 @@ struct sample_corpus {
                              map.file_offset < segment.offset + segment.file_size;
           if (!holds) continue;
           const std::uint64_t bias = map.begin - map.file_offset + segment.offset - segment.address;
-          (void)space.add({map.begin, map.end, bias, tables[map.object].view(), map.object});
+          const trace_error error =
+              space.add({map.begin, map.end, bias, tables[table_of[map.object]].view(), map.object});
+          if (error) damaged(samples.objects[map.object].path, error);
           break;
         }
       }
     }
+    return found;
   }
 
   [[nodiscard]] static snapshot_reader memory_of(const stack_samples::sample& s) {

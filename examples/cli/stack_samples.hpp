@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -43,6 +44,9 @@ class stack_samples {
     byte_view stack;
   };
 
+  /// Reads all of a file. With an error in a sample, the samples before it are there. Time and memory are linear in the
+  /// file: samples do not overlap, and names are at most `longest_path` bytes long.
+  static constexpr std::size_t longest_path = 4096;
   [[nodiscard]] static result<stack_samples> open(byte_view bytes) {
     stack_samples out;
     cursor<order::little> from(bytes);
@@ -76,8 +80,11 @@ class stack_samples {
       cursor<order::little> name(bytes);
       name.seek(strings_at);
       name.skip(path);
-      const byte_view characters = name.c_string();
       if (at.failed()) return at.error();
+      if (name.failed()) return name.error();
+      const std::uint64_t name_at = name.position();
+      name = cursor<order::little>(name.rest().first(std::min(name.remaining(), longest_path + 1)), name_at);
+      const byte_view characters = name.c_string();
       if (name.failed()) return name.error();
       o.path.assign(reinterpret_cast<const char*>(characters.data()), characters.size());
       for (const std::byte b : id.first(id_size < 20 ? id_size : 20)) {
@@ -111,6 +118,11 @@ class stack_samples {
       rec.seek(position);
       sample s;
       const auto size = rec.read<std::uint32_t>();
+      if (rec.failed()) return {out, rec.error()};
+      // What a sample holds lies inside its record.
+      if (size < 4) return {out, trace_error{errc::bad_size, position}};
+      if (size > rec.remaining() + 4) return {out, trace_error{errc::truncated, bytes.size()}};
+      rec = cursor<order::little>(rec.rest().first(size - 4), position + 4);
       s.thread = rec.read<std::uint32_t>();
       s.map_set = rec.read<std::uint32_t>();
       s.source = rec.read<std::uint32_t>();
@@ -128,7 +140,6 @@ class stack_samples {
       s.stack = rec.take(stack_bytes);
       if (rec.failed()) return {out, rec.error()};
       if (s.map_set >= out.map_sets.size()) return {out, trace_error{errc::out_of_range, position + 8}};
-      if (size == 0) return {out, trace_error{errc::bad_size, position}};
       position += size;
       out.samples.push_back(std::move(s));
     }

@@ -127,6 +127,24 @@ constexpr bool malformed() {
 }
 static_assert(malformed());
 
+// set_loc to where the row begins ends it without length; it may not go back.
+constexpr bool set_loc_goes_on() {
+  const outcome same = run(bytes<0x41, 0x01, 0x01, 0x10, 0, 0, 0, 0, 0, 0>);
+  return !same.error && same.rows.size() == 3 && same.rows[1].begin == same.rows[1].end &&
+         error_is(bytes<0x41, 0x01, 0x00, 0x10, 0, 0, 0, 0, 0, 0>, errc::bad_transition, 10) &&
+         error_is(bytes<0x01, 0, 0, 0, 0, 0, 0, 0, 0>, errc::bad_transition, 9);
+}
+static_assert(set_loc_goes_on());
+
+// From 0x1000 to the last address that there is, and one further.
+constexpr bool advances_stay_inside() {
+  const outcome last = run(bytes<0x1d, 0xff, 0xef, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff>);
+  return !last.error && last.rows[1].begin == ~std::uint64_t{0} &&
+         error_is(bytes<0x1d, 0, 0xf0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff>, errc::out_of_range, 9) &&
+         error_is(bytes<0x1d, 0xff, 0xef, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x41>, errc::out_of_range, 10);
+}
+static_assert(advances_stay_inside());
+
 constexpr bool signed_return_address() {
   return run<cfi::arch::aarch64>(bytes<0x2d>).last().return_address_signed == 1 &&
          run<cfi::arch::aarch64>(bytes<0x2d, 0x2d>).last().return_address_signed == 0 &&
@@ -144,7 +162,113 @@ TEST_CASE("each instruction for registers sets its rule") { CHECK(every_rule());
 TEST_CASE("each instruction for the CFA sets it") { CHECK(every_cfa()); }
 TEST_CASE("each advance begins a row") { CHECK(every_advance()); }
 TEST_CASE("an FDE in error says what and where") { CHECK(malformed()); }
+TEST_CASE("set_loc to a lower address is an error, to the same one it is not") { CHECK(set_loc_goes_on()); }
+TEST_CASE("an advance beyond the last address is an error, to it it is not") { CHECK(advances_stay_inside()); }
 TEST_CASE("AArch64 keeps whether the return address is signed") { CHECK(signed_return_address()); }
+
+namespace {
+
+/// One CIE and one FDE of 0x80 bytes of code with absolute pointers, as bytes, and what comes of them.
+struct by_hand {
+  test::byte_builder bytes;
+  cfi::section_info info;
+  std::uint64_t cie_instructions = 0;
+
+  by_hand(unsigned address_size, std::uint64_t begin, byte_view alignment, byte_view of_cie, byte_view of_fde) {
+    test::byte_builder cie;
+    cie.u8(1).fill(1).append(alignment).u8(0x78).u8(16);
+    cie_instructions = 8 + cie.size();
+    cie.append(of_cie);
+    bytes.u32(4 + cie.size()).u32(0).append(cie.view());
+    test::byte_builder fde;
+    address_size == 4 ? fde.u32(begin).u32(0x80) : fde.u64(begin).u64(0x80);
+    fde.append(of_fde);
+    const std::uint64_t back = bytes.size() + 4;
+    bytes.u32(4 + fde.size()).u32(back).append(fde.view());
+    info.address_size = static_cast<std::uint8_t>(address_size);
+  }
+  [[nodiscard]] outcome run() const {
+    const cfi::section<order::little> section(bytes.view(), info);
+    small_context memory;
+    outcome out;
+    for (const cfi::entry& e : section.entries()) {
+      if (e.is_cie) continue;
+      const auto c = section.cie_at(e.cie_offset);
+      REQUIRE(c);
+      const auto f = section.parse_fde(e, *c);
+      REQUIRE(f);
+      out.first_instruction = f->instructions;
+      out.error =
+          cfi::interpret<cfi::arch::i386>(section, *f, memory, [&](const cfi::row& r) { out.rows.push_back(r); });
+    }
+    return out;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("addresses of 32 bits end at 32 bits") {
+  const auto run_32 = [](byte_view code) { return by_hand(4, 0xffffff00, bytes<1>, bytes<0x0c, 4, 4>, code).run(); };
+  const outcome last = run_32(bytes<0x02, 0xff>);
+  CHECK_FALSE(last.error);
+  REQUIRE(last.rows.size() == 2);
+  CHECK(last.rows[1].begin == 0xffffffff);
+  for (const byte_view code : {byte_view(bytes<0x03, 0x00, 0x01>), byte_view(bytes<0x02, 0xff, 0x41>)}) {
+    const outcome beyond = run_32(code);
+    CHECK(beyond.error == trace_error{errc::out_of_range, beyond.first_instruction + 3});
+  }
+}
+
+TEST_CASE("an advance counts in units of the code alignment, whose product must not wrap") {
+  // 2 to the 62.
+  const auto& huge = bytes<0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x40>;
+  const auto run_with = [](byte_view alignment, byte_view code) {
+    return by_hand(8, 0x1000, alignment, bytes<0x0c, 7, 8>, code).run();
+  };
+  CHECK(run_with(bytes<4>, bytes<0x43>).rows[1].begin == 0x100c);
+  CHECK(run_with(huge, bytes<0x43>).rows[1].begin == (std::uint64_t{3} << 62) + 0x1000);
+  const outcome wrapped = run_with(huge, bytes<0x44>);
+  CHECK(wrapped.error == trace_error{errc::out_of_range, wrapped.first_instruction + 1});
+  CHECK(run_with(bytes<0>, bytes<0x44>).rows[1].begin == 0x1000);
+}
+
+TEST_CASE("restore in the instructions of a CIE is an error, packed and extended") {
+  for (const auto& [code, at] : std::vector<std::pair<byte_view, std::uint64_t>>{
+           {bytes<0x0c, 7, 8, 0xc3>, 4}, {bytes<0x0c, 7, 8, 0x83, 2, 0xc3>, 6}, {bytes<0x0c, 7, 8, 0x06, 3>, 5}}) {
+    const by_hand built(8, 0x1000, bytes<1>, code, bytes<0x41>);
+    const outcome out = built.run();
+    CHECK(out.error == trace_error{errc::bad_transition, built.cie_instructions + at});
+    CHECK(out.rows.empty());
+  }
+}
+
+TEST_CASE("an FDE behind a CIE in error is judged by its own CIE") {
+  // The context keeps nothing of a CIE that failed.
+  const by_hand bad(8, 0x1000, bytes<1>, bytes<0xc3>, bytes<0x41>);
+  const by_hand good(8, 0x1000, bytes<1>, bytes<0x0c, 7, 8, 0x83, 2>, bytes<0x41, 0xc3>);
+  CHECK(bad.run().error);
+  const outcome out = good.run();
+  CHECK_FALSE(out.error);
+  CHECK(out.has(3, kind::at_cfa_offset, -16));
+}
+
+TEST_CASE("a CIE whose CFA is an expression leaves no offset to its FDEs") {
+  const outcome out = by_hand(8, 0x1000, bytes<1>, bytes<0x0c, 7, 8, 0x0f, 1, 0x30>, bytes<0x0d, 6>).run();
+  CHECK(out.cfa(6, 0));
+}
+
+TEST_CASE("restore_state gives the room of what was remembered back") {
+  // 20 registers with a rule, then remembered and restored 200 times: a context of 64 rules holds three of them at once.
+  test::byte_builder code;
+  for (unsigned reg = 20; reg < 40; ++reg) code.u8(0x05).u8(reg).u8(2);
+  for (unsigned i = 0; i < 200; ++i) code.u8(0x0a).u8(0x0b);
+  code.u8(0x0a).u8(0x0a).u8(0x0a);
+  const outcome out = run(code.view());
+  CHECK_FALSE(out.error);
+  CHECK(out.last().rules.size() == 21);
+  code.u8(0x0a);
+  CHECK(run(code.view()).error.code == errc::capacity);
+}
 
 TEST_CASE("an FDE cut anywhere in its instructions ends cleanly") {
   const auto& whole = bytes<0x41, 0x0e, 16, 0x86, 2, 0x0f, 2, 0x77, 8, 0x03, 9, 0, 0x0a, 0x0b, 0x10, 3, 1, 0x30>;

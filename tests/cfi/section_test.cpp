@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <backsight/cfi/section.hpp>
 
+#include <algorithm>
 #include <iterator>
+#include <vector>
 
 #include <support/catch.hpp>
 
@@ -96,17 +98,31 @@ TEST_CASE("an FDE whose CIE pointer lies outside is reported, the next one is fi
   CHECK(good == 1);
 }
 
-TEST_CASE("a section cut anywhere reads nothing outside") {
+TEST_CASE("a section cut anywhere gives its whole entries and says where it is cut") {
   const auto built = test::frame_builder{}.fde(bytes<0x41, 0x0e, 16>).fde(bytes<0x41, 0x0e, 16>);
+  std::vector<std::uint64_t> ends{0};
+  for (const cfi::entry& e : built.section().entries()) ends.push_back(e.end);
+  REQUIRE(ends.back() == built.view().size());
   for (std::size_t size = 0; size < built.view().size(); ++size) {
     const std::vector<std::byte> cut(built.view().begin(), built.view().begin() + static_cast<std::ptrdiff_t>(size));
     const cfi::section<order::little> section(cut, {});
-    for (const cfi::entry& e : section.entries()) {
-      if (e.is_cie) {
-        (void)section.parse_cie(e);
-      } else if (const auto c = section.cie_at(e.cie_offset)) {
-        (void)section.parse_fde(e, *c);
+    std::size_t entries = 0;
+    auto at = section.entries().begin();
+    for (; at != std::default_sentinel; ++at, ++entries) {
+      if (at->is_cie) {
+        CHECK(section.parse_cie(*at));
+      } else {
+        const auto c = section.cie_at(at->cie_offset);
+        REQUIRE(c);
+        CHECK(section.parse_fde(*at, *c));
       }
     }
+    // The entries that are whole, and an error where the next one begins.
+    const auto whole = static_cast<std::size_t>(std::upper_bound(ends.begin(), ends.end(), size) - ends.begin()) - 1;
+    CHECK(entries == whole);
+    const std::uint64_t rest = size - ends[whole];
+    CHECK(at.error() == (rest == 0   ? trace_error{}
+                         : rest >= 4 ? trace_error{errc::truncated, ends[whole]}
+                                     : trace_error{errc::trailing_bytes, ends[whole]}));
   }
 }

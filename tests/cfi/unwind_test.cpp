@@ -7,7 +7,9 @@
 
 #include <unistd.h>
 
+#include <backsight/cfi/arch/aarch64.hpp>
 #include <backsight/cfi/batch.hpp>
+#include <backsight/cfi/lookup.hpp>
 
 #include <support/catch.hpp>
 #include <support/skip.hpp>
@@ -138,6 +140,158 @@ TEST_CASE("a long walk knows where the outermost frame's registers are saved") {
   }
 }
 
+namespace {
+
+/// Steps through the interpreter in place of a table.
+cfi::stop step_by_rows(const test::frame_builder& built, cfi::frame<arch>& f, const words& stack) {
+  const auto index = cfi::fde_index<order::little>::build(built.section());
+  const auto memory = std::make_unique<cfi::context<>>();
+  cfi::section_unwinder<arch, order::little> unwinder(index, *memory);
+  return unwinder.step(f, 0x400000, stack);
+}
+
+}  // namespace
+
+TEST_CASE("the frame that a signal interrupted is looked up at its pc itself, by common and general rules and by rows") {
+  // At 0x1000 the frame of a signal handler's caller; its caller was interrupted at the first byte of its function, whose
+  // rule is cfa = rsp + 32, and in front of which lies one with cfa = rsp + 16.
+  for (const bool general : {false, true}) {
+    // r3 = r12 is no common rule.
+    const byte_view code = general ? byte_view(bytes<0x0e, 16, 0x09, 3, 12>) : byte_view(bytes<0x0e, 16>);
+    const auto built = test::frame_builder{}
+                           .cie("zRS", bytes<0x0c, 7, 8, 0x90, 1>)
+                           .fde(code)
+                           .cie("zR", bytes<0x0c, 7, 8, 0x90, 1>)
+                           .fde(bytes<0x0e, 16>)
+                           .fde(bytes<0x0e, 32>);
+    const scene s(built);
+    const words stack{{0, 0x401200, 0, 0x401150, 0, 0x401210, 0, 0}};
+    for (const bool by_rows : {false, true}) {
+      auto f = start(0x401010);
+      REQUIRE((by_rows ? step_by_rows(built, f, stack) : cfi::step(f, s.space, stack)) == cfi::stop::none);
+      CHECK(f.pc == 0x401200);
+      CHECK(f.exact);
+      CHECK(f.lookup_address() == 0x401200);
+      REQUIRE((by_rows ? step_by_rows(built, f, stack) : cfi::step(f, s.space, stack)) == cfi::stop::none);
+      CHECK(f.pc == 0x401210);
+      CHECK(f.stack_pointer() == 0x8030);
+      CHECK_FALSE(f.exact);
+    }
+    std::array<std::uint64_t, 3> pcs{};
+    auto f = start(0x401010);
+    const auto cache = std::make_unique<cfi::rule_cache<arch>>();
+    CHECK(cfi::walk(f, s.space, stack, pcs, *cache).count == 3);
+    CHECK(pcs == std::array<std::uint64_t, 3>{0x401010, 0x401200, 0x401210});
+  }
+}
+
+TEST_CASE("a first frame at the first byte of a function has that function's rule") {
+  // cfa = rsp + 16 in front of it, cfa = rsp + 32 its own.
+  const scene s(test::frame_builder{}.fde(bytes<0x0e, 16>).fde(bytes<0x0e, 32>).fde(bytes<0x07, 16>));
+  const words stack{{0, 0x401010, 0, 0x401210}};
+  const auto cache = std::make_unique<cfi::rule_cache<arch>>();
+  for (int i = 0; i < 3; ++i) {
+    auto f = start(0x401100);
+    std::array<std::uint64_t, 8> pcs{};
+    const auto walked = i == 0 ? cfi::walk(f, s.space, stack, pcs) : cfi::walk(f, s.space, stack, pcs, *cache);
+    CHECK(walked.why == cfi::stop::outermost);
+    REQUIRE(walked.count == 2);
+    CHECK(pcs[1] == 0x401210);
+  }
+}
+
+TEST_CASE("a register that cannot be read is lost, and does not end the walk") {
+  // rbx by an expression that reads address 8, r12 saved there: neither is a common rule.
+  const auto built = test::frame_builder{}.fde(bytes<0x10, 3, 2, 0x38, 0x06, 0x16, 12, 2, 0x38, 0x06>);
+  const scene s(built);
+  const words stack{{0x401020}};
+  for (const bool by_rows : {false, true}) {
+    auto f = start(0x401010, 6);
+    f.value[3] = 33;
+    REQUIRE((by_rows ? step_by_rows(built, f, stack) : cfi::step(f, s.space, stack)) == cfi::stop::none);
+    CHECK(f.pc == 0x401020);
+    CHECK_FALSE(f.get(3, stack));
+    CHECK_FALSE(f.get(12, stack));
+    CHECK(f.get(6, stack) == std::optional<std::uint64_t>(6));
+  }
+}
+
+TEST_CASE("a general rule that leads to the same frame ends the walk") {
+  // cfa = value of rsp, as an expression; rip = *(cfa - 8): the frame is its own caller.
+  const auto built = test::frame_builder{}.fde(bytes<0x0f, 2, 0x77, 0>);
+  const scene s(built);
+  const words stack{{0x401010, 0}};
+  for (const bool by_rows : {false, true}) {
+    auto f = start(0x401010);
+    f.value[7] = 0x8008;
+    CHECK((by_rows ? step_by_rows(built, f, stack) : cfi::step(f, s.space, stack)) == cfi::stop::no_progress);
+    CHECK(f.stack_pointer() == 0x8008);
+  }
+}
+
+TEST_CASE("what a general rule says of a register replaces where it was saved, and that it was lost") {
+  // First rbx and r12 are saved and r13 is lost; then rbx := r14 and r13 := r15 by a general rule, r12 is lost.
+  const scene s(test::frame_builder{}
+                    .fde(bytes<0x0e, 32, 0x83, 2, 0x8c, 3, 0x07, 13>)
+                    .fde(bytes<0x0e, 16, 0x09, 3, 14, 0x09, 13, 15, 0x07, 12>)
+                    .fde(bytes<0x0e, 16>));
+  const words stack{{0, 0xcccc, 0xbbbb, 0x401120, 0, 0x401220, 0, 0x401230}};
+  auto f = start(0x401010);
+  f.value[13] = 13;
+  f.value[14] = 14;
+  f.value[15] = 15;
+  REQUIRE(cfi::step(f, s.space, stack) == cfi::stop::none);
+  CHECK(f.get(3, stack) == std::optional<std::uint64_t>(0xbbbb));
+  CHECK(f.get(12, stack) == std::optional<std::uint64_t>(0xcccc));
+  CHECK_FALSE(f.get(13, stack));
+  REQUIRE(cfi::step(f, s.space, stack) == cfi::stop::none);
+  CHECK(f.get(3, stack) == std::optional<std::uint64_t>(14));
+  CHECK_FALSE(f.get(12, stack));
+  CHECK(f.get(13, stack) == std::optional<std::uint64_t>(15));
+}
+
+TEST_CASE("a rule of a table that counts the CFA from a register that frames do not have is refused") {
+  const auto made = cfi::build_table<arch>(test::frame_builder{}.fde(bytes<0x0e, 16>).section());
+  REQUIRE(made);
+  for (const unsigned reg : {17U, 18U, 127U}) {
+    std::vector<std::byte> forged(made->bytes().begin(), made->bytes().end());
+    const auto rule = static_cast<std::size_t>(made->view().rule(0) - made->bytes().data());
+    mutable_record<cfi::unwind_rule, order::little>(forged.data() + rule)
+        .set(cfi::unwind_rule::cfa_register, static_cast<std::uint8_t>(reg));
+    store<order::little>(forged.data() + 8, cfi::detail::checksum(byte_view(forged).subspan(16)));
+    const auto opened = cfi::table_view::open(forged);
+    REQUIRE(opened);
+    cfi::address_space<arch> space;
+    REQUIRE_FALSE(space.add({0x401000, 0x402000, 0x400000, *opened, 1}));
+    auto f = start(0x401010);
+    CHECK(cfi::step(f, space, words{{0, 0x401020}}) == cfi::stop::bad_rule);
+  }
+}
+
+TEST_CASE("a return address that is in its register is not read from memory, in the middle of a walk either") {
+  // AArch64: cfa = sp + 16, x30 saved at cfa - 8 | cfa = sp + 32, x30 unchanged.
+  using a64 = cfi::arch::aarch64;
+  const auto& cie = bytes<0x0c, 31, 0>;
+  const auto built = test::frame_builder{}.cie("zR", cie, 30).fde(bytes<0x0e, 16, 0x9e, 1>).fde(bytes<0x0e, 32>);
+  const auto made = cfi::build_table<a64>(built.section());
+  REQUIRE(made);
+  cfi::address_space<a64> space;
+  REQUIRE_FALSE(space.add({0x401000, 0x402000, 0x400000, made->view(), 1}));
+  // At the second frame's CFA lies an address that must not be taken.
+  const words stack{{1, 0x401110, 2, 3, 4, 5, 0x401020, 0x401020, 0x401020, 0x401020, 0, 0}};
+  std::array<std::uint64_t, 33> registers{};
+  registers[31] = 0x8000;
+  const auto first = cfi::first_frame<a64>(0x401010, registers);
+  const auto cache = std::make_unique<cfi::rule_cache<a64>>();
+  for (int i = 0; i < 3; ++i) {
+    auto f = first;
+    std::array<std::uint64_t, 4> pcs{};
+    const auto walked = i == 0 ? cfi::walk(f, space, stack, pcs) : cfi::walk(f, space, stack, pcs, *cache);
+    CHECK(walked.count == 4);
+    CHECK(pcs == std::array<std::uint64_t, 4>{0x401010, 0x401110, 0x401110, 0x401110});
+  }
+}
+
 TEST_CASE("a cache that guesses the caller wrongly gives the same frames") {
   // One function is called from two others in turn, so that what came after it last time is wrong each time.
   const scene s(test::frame_builder{}.fde(bytes<0x0e, 16>).fde(bytes<0x0e, 24>).fde(bytes<0x07, 16>));
@@ -165,6 +319,40 @@ TEST_CASE("a rule that names a register over and over is refused") {
   auto f = start(0x401010);
   CHECK(cfi::apply_general(f, text, false, words{{0x401020}}) == cfi::stop::bad_rule);
   CHECK(f.pc == 0x401010);
+}
+
+TEST_CASE("frames found by fallback are return addresses, up to the end of the code they belong to") {
+  // 0x402000 is behind the last byte of the module: the call before it is its last instruction.
+  const scene s(test::frame_builder{}.fde(bytes<0x0e, 16>).fde_at(0x1f00, bytes<0x0e, 16>, 0x100));
+  for (const bool scanned : {false, true}) {
+    const cfi::fallback way = scanned ? cfi::fallback{false, 4} : cfi::fallback{true, 0};
+    // A frame record right at the stack pointer.
+    const words stack{{0x8040, 0x402000, 0, 0}};
+    auto f = start(0x401800, 0x8000);
+    REQUIRE(cfi::step(f, s.space, stack, cfi::no_cache{}, way) == cfi::stop::none);
+    CHECK(f.pc == 0x402000);
+    CHECK(f.stack_pointer() == 0x8010);
+    CHECK_FALSE(f.exact);
+    CHECK(f.how == (scanned ? cfi::found_by::stack_scan : cfi::found_by::frame_pointer));
+    if (!scanned) CHECK(f.get(6, stack) == std::optional<std::uint64_t>(0x8040));
+    // One byte further is outside.
+    auto outside = start(0x401800, 0x8000);
+    CHECK(cfi::step(outside, s.space, words{{0x8040, 0x402001, 0, 0}}, cfi::no_cache{}, way) == cfi::stop::no_information);
+  }
+}
+
+TEST_CASE("a frame pointer below the stack pointer is not followed, one that was saved is read") {
+  const scene s(test::frame_builder{}.fde(bytes<0x0e, 16>));
+  const words stack{{0x8040, 0x401010, 0x8010, 0x8020, 0x401020, 0}};
+  auto below = start(0x401f00, 0x8000);
+  below.value[7] = 0x8008;
+  CHECK(cfi::step(below, s.space, stack, cfi::no_cache{}, {true, 0}) == cfi::stop::no_information);
+  // rbp lies on the stack at 0x8010, and points to itself there; afterwards it is what its record holds.
+  auto saved = start(0x401f00, 0x1234);
+  saved.where[1] = 0x8018;
+  REQUIRE(cfi::step(saved, s.space, words{{0, 0, 0, 0x8020, 0x5555, 0x401010}}, cfi::no_cache{}, {true, 0}) == cfi::stop::none);
+  CHECK(saved.get(6, stack) == std::optional<std::uint64_t>(0x5555));
+  CHECK(saved.stack_pointer() == 0x8030);
 }
 
 TEST_CASE("fallbacks are used where asked for, and reported") {
@@ -236,7 +424,7 @@ TEST_CASE("corpus: all stack samples give the expected pcs", "[corpus]") {
     REQUIRE(opened);
     cli::sample_corpus all;
     all.samples = std::move(opened.value());
-    all.load(folder.string(), [](const std::string&) {});
+    (void)all.load(folder.string(), [](const std::string&) {}, [](const std::string&, const trace_error&) {});
     const auto cache = std::make_unique<cfi::rule_cache<arch>>();
     std::vector<std::uint64_t> pcs(1024);
     std::size_t differences = 0, register_differences = 0, next = 0, batch_differences = 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -41,9 +42,9 @@ class address_space {
     if (!m.table.empty() && (m.table.machine() != Arch::elf_machine || m.table.rule_bytes() != rule_size<Arch>)) {
       return {errc::unsupported_type, 0};
     }
-    std::size_t index = 0;
-    while (index < begins_.size() && begins_[index] <= m.begin) ++index;
-    const auto at = static_cast<std::ptrdiff_t>(index);
+    const auto after = std::upper_bound(begins_.begin(), begins_.end(), m.begin);
+    const auto at = after - begins_.begin();
+    const auto index = static_cast<std::size_t>(at);
     if ((index > 0 && objects_[index - 1].end > m.begin) ||
         (index < objects_.size() && objects_[index].begin < m.end)) {
       return {errc::bad_value, 0};

@@ -54,8 +54,8 @@ class batch_lane {
     const std::uint64_t caller = Arch::code_address(*word);
     if (caller == 0) [[unlikely]]
       return end(stop::outermost);
-    if (caller == pc_ && cfa_ == stack_pointer_) [[unlikely]]
-      return end(stop::no_progress);
+    if (cfa_ <= stack_pointer_) [[unlikely]]
+      return walk_again(cache);
     pc_ = caller;
     address_ = caller - 1;
     stack_pointer_ = cfa_;
@@ -88,8 +88,12 @@ class batch_lane {
                  : found.object != nullptr ? stop::no_information
                                            : stop::no_object);
     }
-    // Few samples have another frame than usual ones and their last: those are walked again from their start, with all
-    // registers, which is cheaper than to carry registers along for all samples.
+    return walk_again(cache);
+  }
+  /// Few samples have another frame than usual ones and their last: those are walked again from their start, with all
+  /// registers, which is cheaper than to carry registers along for all samples.
+  template <class Cache>
+  [[nodiscard]] bool walk_again(Cache& cache) noexcept {
     frame<Arch> all = item.start;
     item.result = walk(all, *item.space, item.memory, item.pcs, cache);
     return false;

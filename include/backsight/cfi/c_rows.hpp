@@ -5,6 +5,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <utility>
 #include <vector>
 
 #include <backsight/cfi/general_rule.hpp>
@@ -103,7 +105,7 @@ class c_rows {
       for (std::size_t i = 0; i < from.rule_count(); ++i) keep_what_is_read(from, rule_view(from.rule(i)));
     }
     std::vector<std::uint32_t> numbers(from.rule_count(), table_view::no_rule);
-    std::vector<hashed> known;
+    std::map<std::vector<std::byte>, std::uint32_t> known;
     from.for_each_row([&](std::uint64_t begin, std::uint32_t rule) {
       std::uint32_t number = table_view::no_rule;
       if (rule != table_view::no_rule) {
@@ -125,11 +127,6 @@ class c_rows {
   [[nodiscard]] bool keeps(std::size_t slot) const noexcept { return keep_[slot]; }
 
  private:
-  struct hashed {
-    std::uint64_t hash = 0;
-    std::uint32_t rule = 0;
-  };
-
   void keep_register(std::uint64_t reg) {
     // Others than those that callees preserve have no rules; their values in the first frame stay.
     if (slots::of(reg) == slots::none) return;
@@ -167,28 +164,20 @@ class c_rows {
         });
   }
 
-  [[nodiscard]] std::uint32_t intern(const table_view& from, const std::byte* bytes, std::vector<hashed>& known) {
+  [[nodiscard]] std::uint32_t intern(const table_view& from, const std::byte* bytes,
+                                     std::map<std::vector<std::byte>, std::uint32_t>& known) {
     const rule_view rule(bytes);
     const std::size_t offset = texts_.size();
     c_rule made{offset, 0, rule[unwind_rule::signal_frame], rule[unwind_rule::shape] == rule_shape::outermost};
     if (!made.outermost) put_text(from, bytes);
     made.size = texts_.size() - offset;
-    const std::uint64_t hash = checksum(text(made)) * 4 + (made.signal_frame ? 1 : 0) + (made.outermost ? 2 : 0);
-    const auto first =
-        std::lower_bound(known.begin(), known.end(), hash, [](const hashed& a, std::uint64_t b) { return a.hash < b; });
-    for (auto at = first; at != known.end() && at->hash == hash; ++at) {
-      const c_rule& other = rules_[at->rule];
-      const byte_view a = text(made), b = text(other);
-      if (other.signal_frame == made.signal_frame && other.outermost == made.outermost &&
-          std::equal(a.begin(), a.end(), b.begin(), b.end())) {
-        texts_.resize(offset);
-        return at->rule;
-      }
-    }
+    std::vector<std::byte> key(texts_.begin() + static_cast<std::ptrdiff_t>(offset), texts_.end());
+    key.push_back(static_cast<std::byte>((made.signal_frame ? 1U : 0U) | (made.outermost ? 2U : 0U)));
     const auto number = static_cast<std::uint32_t>(rules_.size());
-    rules_.push_back(made);
-    known.insert(first, {hash, number});
-    return number;
+    const auto [at, is_new] = known.emplace(std::move(key), number);
+    if (is_new) rules_.push_back(made);
+    else texts_.resize(offset);
+    return at->second;
   }
   void put_text(const table_view& from, const std::byte* bytes) {
     const rule_view rule(bytes);

@@ -197,7 +197,7 @@ class c_rule_writer {
     }
     out_("    ra = c->r[", own, "];\n  }\n");
     write_pc("ra");
-    out_("  if (pc == 0) return ", p, "_stop(c, 1);\n  if (pc == c->r[0] && cfa == c->r[1]) return ", p,
+    out_("  if (pc == 0) return ", p, "_stop(c, 1);\n  if (pc == c->r[0] && cfa <= c->r[1]) return ", p,
          "_stop(c, 5);\n");
     for (const std::size_t i : packed_.columns()) {
       const std::size_t slot = slots::of(Arch::saved[i]);
@@ -298,7 +298,7 @@ class c_rule_writer {
            unsigned{slot}, "];\n");
     }
     write_pc("ra");
-    out_("  if (pc == 0) return ", p, "_stop(c, 1);\n  if (pc == c->r[0] && cfa == c->r[1]) return ", p,
+    out_("  if (pc == 0) return ", p, "_stop(c, 1);\n  if (pc == c->r[0] && cfa <= c->r[1]) return ", p,
          "_stop(c, 5);\n  n.r[0] = pc;\n");
     write_return_address("n.");
     out_("  n.flags = (n.flags & ", c_wide{kept_flags() & ~c_flag_exact}, ")");

@@ -94,14 +94,20 @@ result<Out> emit_c(Out to, const table_view& from, const c_options& options = {}
   return out.take();
 }
 
-/// As above, straight from one or two sections: builds the table in memory first. Errors: those of build_table too.
-template <class Arch, order O, class Out>
-result<Out> emit_c(Out to, std::span<const section<O>> sections, const c_options& options = {}) {
+/// As above, straight from one or two sections: builds the table in memory first, and calls `report(trace_error,
+/// section_number)` for what is left out. Errors: those of build_table too.
+template <class Arch, order O, class Out, class Report>
+result<Out> emit_c(Out to, std::span<const section<O>> sections, const c_options& options, Report&& report) {
   const table_profile profile =
       options.registers == c_registers::all ? table_profile::all : table_profile::callee_saved;
-  const auto made = build_table<Arch>(sections, {profile, {}}, [](const trace_error&, std::uint32_t) {});
+  const auto made = build_table<Arch>(sections, {profile, {}}, report);
   if (!made) return {std::move(to), made.error()};
   return emit_c<Arch>(std::move(to), made->view(), options);
+}
+/// The same without a report.
+template <class Arch, order O, class Out>
+result<Out> emit_c(Out to, std::span<const section<O>> sections, const c_options& options = {}) {
+  return emit_c<Arch>(std::move(to), sections, options, [](const trace_error&, std::uint32_t) {});
 }
 
 /// Writes the header that goes with emitted files: the context, and `backsight_walk`, which walks a stack over modules.

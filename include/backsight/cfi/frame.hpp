@@ -25,7 +25,7 @@ enum class stop : std::uint8_t {
   no_object,       ///< No mapped object covers the pc.
   no_information,  ///< The mapped object has no call frame information for the pc.
   unreadable,      ///< A word of the stack could not be read: the end of a snapshot, mostly.
-  no_progress,     ///< The caller has the same pc and stack pointer.
+  no_progress,     ///< The caller has the same pc and no higher stack pointer, or the walk goes round.
   bad_rule,        ///< The rule for the pc cannot be evaluated.
   limit,           ///< The room for frames was used up.
 };
@@ -154,7 +154,7 @@ class caller_builder {
     }
     const std::uint64_t pc = Arch::code_address(return_address_);
     if (pc == 0) return stop::outermost;
-    if (pc == callee_.pc && cfa_ == callee_.stack_pointer()) return stop::no_progress;
+    if (pc == callee_.pc && cfa_ <= callee_.stack_pointer()) return stop::no_progress;
     out.value[Arch::stack_pointer] = cfa_;
     for (std::size_t i = 0; i < count_; ++i) make(changes_[i], out);
     if constexpr (Arch::return_address < Arch::register_count) out.value[Arch::return_address] = return_address_;

@@ -37,15 +37,11 @@ constexpr void put_sleb(Push&& push, std::int64_t value) {
 
 }  // namespace detail
 
-/// Writes a row byte by byte with `push(std::byte)`; expressions come from `section`. Rules for which `keep(register)`
-/// is false are left out.
-template <class Push, class Keep>
-constexpr void write_general_rule(const row& r, std::uint64_t return_address_column, byte_view section, Keep&& keep,
-                                  Push&& push) {
-  const auto put_expression = [&](const expression_ref& e) {
-    detail::put_uleb(push, e.size);
-    for (const std::byte b : section.subspan(static_cast<std::size_t>(e.offset), e.size)) push(b);
-  };
+/// Writes a row byte by byte with `push(std::byte)`, but for expressions, which `put_expression(expression_ref)` writes.
+/// Rules for which `keep(register)` is false are left out.
+template <class Push, class PutExpression, class Keep>
+constexpr void write_rule_with(const row& r, std::uint64_t return_address_column, PutExpression&& put_expression,
+                               Keep&& keep, Push&& push) {
   detail::put_uleb(push, return_address_column);
   push(static_cast<std::byte>(r.cfa.kind));
   if (r.cfa.kind == cfa_kind::register_offset) {
@@ -64,6 +60,17 @@ constexpr void write_general_rule(const row& r, std::uint64_t return_address_col
     if (rule.has_expression()) put_expression(rule.expression());
     else detail::put_sleb(push, rule.value);
   }
+}
+
+/// The same with the bytes of expressions, which come from `section`.
+template <class Push, class Keep>
+constexpr void write_general_rule(const row& r, std::uint64_t return_address_column, byte_view section, Keep&& keep,
+                                  Push&& push) {
+  const auto put_expression = [&](const expression_ref& e) {
+    detail::put_uleb(push, e.size);
+    for (const std::byte b : section.subspan(static_cast<std::size_t>(e.offset), e.size)) push(b);
+  };
+  write_rule_with(r, return_address_column, put_expression, keep, push);
 }
 
 /// Reads what write_general_rule wrote, part by part: `on_cfa(cfa_rule, column)` once, then `on_rule(register_rule)` for

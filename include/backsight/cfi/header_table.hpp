@@ -43,47 +43,57 @@ class header_table {
  public:
   constexpr header_table() = default;
 
-  /// Reads the header. `address` is that of its first byte. Errors, at their offset in `bytes`: unsupported_version,
-  /// unsupported_type (no table, or one in another encoding than datarel sdata4), bad_size (more pairs than fit).
+  /// Reads the header. `address` is that of its first byte. Without an error there is a table. Errors, at their offset in
+  /// `bytes`: those of the cursor; unsupported_version; not_found (no table, as GNU ld writes when it cannot parse an
+  /// input); unsupported_type (the numbers of the table have no fixed width, or are addresses of addresses); bad_size
+  /// (more pairs than fit). With the last three the address of .eh_frame is there all the same.
   [[nodiscard]] static constexpr result<header_table> open(byte_view bytes, std::uint64_t address,
                                                            unsigned address_size) noexcept {
     if (bytes.size() < size_of<eh_frame_hdr>) return {errc::truncated, bytes.size()};
     const record<eh_frame_hdr, O> head(bytes.data());
     if (head[eh_frame_hdr::version] != 1) return {errc::unsupported_version, 0};
+    const dwarf::pointer_encoding pointer{head[eh_frame_hdr::eh_frame_ptr_enc]};
+    const dwarf::pointer_encoding count_encoding{head[eh_frame_hdr::fde_count_enc]};
+    if (pointer.omitted() || pointer.indirect()) return {errc::unsupported_type, 1};
     cursor<O> from(bytes);
     from.skip(size_of<eh_frame_hdr>);
-    const dwarf::pointer_bases bases{address, 0, address, 0};
     header_table t;
     t.address_ = address;
-    t.eh_frame_address_ =
-        dwarf::read_pointer(from, dwarf::pointer_encoding{head[eh_frame_hdr::eh_frame_ptr_enc]}, address_size, bases)
-            .address;
-    const dwarf::pointer_encoding count_encoding{head[eh_frame_hdr::fde_count_enc]};
-    const std::uint64_t count = dwarf::read_pointer(from, count_encoding, address_size, bases).address;
+    t.address_size_ = static_cast<std::uint8_t>(address_size);
+    t.encoding_.byte = head[eh_frame_hdr::table_enc];
+    t.eh_frame_address_ = dwarf::read_pointer(from, pointer, address_size, t.bases()).address;
     if (from.failed()) return from.error();
-    constexpr std::uint8_t datarel_sdata4 = 0x3b;
-    if (count_encoding.omitted() || head[eh_frame_hdr::table_enc] != datarel_sdata4)
-      return {t, {errc::unsupported_type, 3}};
-    if (count > from.remaining() / size_of<eh_frame_hdr_pair>) return {t, {errc::bad_size, from.offset()}};
-    t.pairs_ = from.take(count * size_of<eh_frame_hdr_pair>);
+    if (count_encoding.omitted() || t.encoding_.omitted()) return {t, {errc::not_found, from.offset()}};
+    if (count_encoding.indirect()) return {t, {errc::unsupported_type, 2}};
+    t.width_ = static_cast<std::uint8_t>(width_of(t.encoding_, address_size));
+    if (t.width_ == 0) return {t, {errc::unsupported_type, 3}};
+    const std::uint64_t count = dwarf::read_pointer(from, count_encoding, address_size, t.bases()).address;
+    if (from.failed()) return {t, from.error()};
+    if (count > from.remaining() / t.stride()) return {t, {errc::bad_size, from.offset()}};
+    t.table_offset_ = from.position();
+    t.pairs_ = from.take(count * t.stride());
+    t.has_table_ = true;
     return t;
   }
 
-  [[nodiscard]] constexpr std::size_t size() const noexcept { return pairs_.size() / size_of<eh_frame_hdr_pair>; }
+  /// False for a header without a table: FDEs are found by looking at all of them.
+  [[nodiscard]] constexpr bool has_table() const noexcept { return has_table_; }
+  [[nodiscard]] constexpr std::size_t size() const noexcept { return has_table_ ? pairs_.size() / stride() : 0; }
   [[nodiscard]] constexpr std::uint64_t eh_frame_address() const noexcept { return eh_frame_address_; }
-  [[nodiscard]] constexpr std::uint64_t location(std::size_t i) const noexcept {
-    return address_ + static_cast<std::uint64_t>(std::int64_t{pair(i)[eh_frame_hdr_pair::initial_location]});
-  }
+  [[nodiscard]] constexpr std::uint64_t location(std::size_t i) const noexcept { return number(i * stride()); }
   [[nodiscard]] constexpr std::uint64_t fde_address(std::size_t i) const noexcept {
-    return address_ + static_cast<std::uint64_t>(std::int64_t{pair(i)[eh_frame_hdr_pair::fde_address]});
+    return number(i * stride() + width_);
   }
 
-  /// The index of the last pair that begins at or below `address`; size() when there is none. A binary search without
-  /// branches on what it reads.
+  /// The index of the last pair that begins at or below `address`; size() when there is none. A binary search; in the
+  /// usual encoding without branches on what it reads.
   [[nodiscard]] constexpr std::size_t find(std::uint64_t address) const noexcept {
-    const auto distance = static_cast<std::int64_t>(address - address_);
     std::size_t count = size();
-    if (count == 0 || load<std::int32_t, O>(pairs_.data()) > distance) return size();
+    if (count == 0) return 0;
+    if (!is_usual()) [[unlikely]]
+      return find_any(address);
+    const auto distance = static_cast<std::int64_t>(address - address_);
+    if (load<std::int32_t, O>(pairs_.data()) > distance) return count;
     const std::byte* low = pairs_.data();
     while (count > 1) {
       const std::size_t half = count / 2;
@@ -95,12 +105,13 @@ class header_table {
   }
 
   /// Checks that the pairs ascend and that every FDE lies inside the section, an entry that begins where the pair says.
-  /// One pass over the table and the heads of the FDEs. errc::bad_transition, errc::out_of_range, with the pair's offset.
+  /// One pass over the table and the heads of the FDEs. Errors: errc::out_of_range at the pointer to .eh_frame when that
+  /// is not the section; errc::bad_transition, errc::out_of_range at the offset of a pair.
   [[nodiscard]] constexpr trace_error check(const section<O>& in) const noexcept {
     if (eh_frame_address_ != in.info().address) return {errc::out_of_range, size_of<eh_frame_hdr>};
     for (std::size_t i = 0; i < size(); ++i) {
       const std::uint64_t offset = fde_address(i) - in.info().address;
-      const std::uint64_t pair_offset = 12 + i * size_of<eh_frame_hdr_pair>;
+      const std::uint64_t pair_offset = table_offset_ + i * stride();
       if (i != 0 && location(i) < location(i - 1)) return {errc::bad_transition, pair_offset};
       if (offset > in.bytes().size() || in.bytes().size() - offset < 4) return {errc::out_of_range, pair_offset};
       const auto e = in.entry_at(offset);
@@ -110,12 +121,76 @@ class header_table {
   }
 
  private:
-  [[nodiscard]] constexpr record<eh_frame_hdr_pair, O> pair(std::size_t i) const noexcept {
-    return record<eh_frame_hdr_pair, O>(pairs_.data() + i * size_of<eh_frame_hdr_pair>);
+  static constexpr std::uint8_t datarel_sdata4 = 0x3b;
+
+  /// The bytes of a number; 0 when they are not always the same, or it is not the address itself.
+  [[nodiscard]] static constexpr unsigned width_of(dwarf::pointer_encoding encoding, unsigned address_size) noexcept {
+    if (encoding.indirect() || encoding.application() > 0x30) return 0;
+    switch (encoding.format() & 7U) {
+      case 0: return address_size;
+      case 2: return 2;
+      case 3: return 4;
+      case 4: return 8;
+      default: return 0;
+    }
   }
+  [[nodiscard]] constexpr bool is_usual() const noexcept { return encoding_.byte == datarel_sdata4 && address_size_ == 8; }
+  [[nodiscard]] constexpr std::size_t stride() const noexcept { return std::size_t{2} * width_; }
+  [[nodiscard]] constexpr dwarf::pointer_bases bases() const noexcept { return {address_, 0, address_, 0}; }
+  [[nodiscard]] constexpr std::uint64_t number(std::size_t at) const noexcept {
+    if (is_usual()) [[likely]]
+      return address_ + static_cast<std::uint64_t>(std::int64_t{load<std::int32_t, O>(pairs_.data() + at)});
+    cursor<O> from(pairs_);
+    from.seek(at);
+    auto where = bases();
+    where.section += table_offset_;
+    return dwarf::read_pointer(from, encoding_, address_size_, where).address;
+  }
+  [[nodiscard]] constexpr std::size_t find_any(std::uint64_t address) const noexcept {
+    if (location(0) > address) return size();
+    std::size_t low = 0;
+    for (std::size_t count = size(); count > 1;) {
+      const std::size_t half = count / 2;
+      if (location(low + half) <= address) low += half;
+      count -= half;
+    }
+    return low;
+  }
+
   byte_view pairs_;
   std::uint64_t address_ = 0;
   std::uint64_t eh_frame_address_ = 0;
+  std::uint64_t table_offset_ = 0;
+  dwarf::pointer_encoding encoding_{datarel_sdata4};
+  std::uint8_t address_size_ = 8;
+  std::uint8_t width_ = 4;
+  bool has_table_ = false;
 };
+
+/// How many bytes of `from` are .eh_frame, when they are known to begin with it but reach further, as in a file without
+/// section headers or a mapped image: up to the end of the last FDE that the header lists, or without a table up to the
+/// first terminator. All of them where an entry is damaged before that.
+template <order O>
+[[nodiscard]] constexpr std::uint64_t eh_frame_extent(const section<O>& from, const header_table<O>& header) noexcept {
+  const std::uint64_t size = from.bytes().size();
+  std::uint64_t end = 0;
+  if (header.has_table()) {
+    for (std::size_t i = 0; i < header.size(); ++i) {
+      const std::uint64_t offset = header.fde_address(i) - from.info().address;
+      if (offset > size || size - offset < 4) continue;
+      const auto e = from.entry_at(offset);
+      if (!e) return size;
+      if (e->end > end) end = e->end;
+    }
+    return end;
+  }
+  while (size - end >= 4) {
+    const auto e = from.entry_at(end);
+    if (!e || e->error != errc::ok) return size;
+    if (e->is_terminator()) return end;
+    end = e->end;
+  }
+  return size;
+}
 
 }  // namespace backsight::cfi

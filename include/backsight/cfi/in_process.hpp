@@ -158,6 +158,14 @@ class own_process {
   }
 
  private:
+  /// By the header's list of FDEs, or without one by a look at all of them.
+  [[nodiscard]] static result<table> build_own(const section<order::little>& in,
+                                               const header_table<order::little>& listed) {
+    if (listed.has_table()) return build_table<native_arch>(in, listed);
+    const auto bytes = in.bytes().first(static_cast<std::size_t>(eh_frame_extent(in, listed)));
+    return build_table<native_arch>(section<order::little>(bytes, in.info()));
+  }
+
   struct object {
     std::uint64_t base = 0;
     std::uint64_t header = 0;
@@ -183,8 +191,7 @@ class own_process {
       about.code_at_zero = false;
       const section<order::little> in(found->code_to_end, about);
       const auto listed = header_table<order::little>::open(found->header, found->header_address - info.dlpi_addr, 8);
-      if (!listed) return;
-      auto built = build_table<native_arch>(in, *listed);
+      auto built = build_own(in, listed.partial());
       if (!built) return;
       o.compiled = std::move(built.value());
     }

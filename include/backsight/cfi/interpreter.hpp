@@ -39,7 +39,9 @@ class context {
   rule_list initial_rules_;
   cfa_rule initial_cfa_;
   cie cie_;
-  const std::byte* cie_section_ = nullptr;
+  const std::byte* cie_section_ = nullptr;  // Null while no CIE's initial rules are known.
+  std::uint64_t highest_address_ = 0;
+  std::uint64_t longest_advance_ = 0;  // In units of the code alignment.
   std::uint8_t initial_signed_ = 0;
   std::array<register_rule, Rules> pool_{};
   std::array<remembered, Depth> states_{};
@@ -57,14 +59,18 @@ class row_machine {
 
   /// Reads a CIE and runs its instructions; keeps the last one. Errors: those of section::cie_at and of next().
   [[nodiscard]] constexpr trace_error load_cie(std::uint64_t offset) noexcept {
-    if (context_.cie_section_ == section_.bytes().data() && context_.cie_.offset == offset) return {};
+    if (holds_cie(offset)) return {};
     const auto found = section_.cie_at(offset);
     if (!found) return found.error();
     return load_cie(*found);
   }
+  /// The context holds the initial rules of the CIE at this offset.
+  [[nodiscard]] constexpr bool holds_cie(std::uint64_t offset) const noexcept {
+    return context_.cie_section_ != nullptr && context_.cie_section_ == section_.bytes().data() &&
+           context_.cie_.offset == offset;
+  }
   [[nodiscard]] constexpr trace_error load_cie(const cie& c) noexcept {
-    context_.cie_section_ = nullptr;
-    context_.cie_ = c;
+    take(c);
     context_.initial_rules_.clear();
     context_.initial_cfa_ = {};
     context_.initial_signed_ = 0;
@@ -77,6 +83,20 @@ class row_machine {
     context_.initial_signed_ = context_.row_.return_address_signed;
     context_.cie_section_ = section_.bytes().data();
     return {};
+  }
+
+  /// What the instructions of the CIE loaded last gave, and how to load it again without running them.
+  [[nodiscard]] constexpr const rule_list& initial_rules() const noexcept { return context_.initial_rules_; }
+  [[nodiscard]] constexpr const cfa_rule& initial_cfa() const noexcept { return context_.initial_cfa_; }
+  [[nodiscard]] constexpr std::uint8_t initial_return_address_signed() const noexcept { return context_.initial_signed_; }
+  template <class Rules>
+  constexpr void load_cie(const cie& c, const Rules& rules, const cfa_rule& cfa, std::uint8_t is_signed) noexcept {
+    take(c);
+    context_.initial_rules_.clear();
+    for (const register_rule& rule : rules) context_.initial_rules_.set(rule);
+    context_.initial_cfa_ = cfa;
+    context_.initial_signed_ = is_signed;
+    context_.cie_section_ = section_.bytes().data();
   }
 
   /// Begins an FDE of the CIE loaded last.
@@ -106,7 +126,8 @@ class row_machine {
   [[nodiscard]] constexpr const row& current() const noexcept { return context_.row_; }
   [[nodiscard]] constexpr const cie& current_cie() const noexcept { return context_.cie_; }
   /// What ended the FDE before its end, at its offset in the section: errc::unknown_record (instruction), bad_transition
-  /// (restore_state without remember_state, def_cfa_offset without a register), capacity, those of the cursor.
+  /// (restore_state without remember_state, def_cfa_offset without a register, set_loc to a lower address, restore in a
+  /// CIE), out_of_range (an advance beyond the addresses that there are), capacity, those of the cursor.
   [[nodiscard]] constexpr const trace_error& error() const noexcept { return from_.error(); }
 
  private:
@@ -121,9 +142,9 @@ class row_machine {
       const auto code = from.template read<std::uint8_t>();
       const unsigned low = code & 0x3fU;
       switch (code >> 6) {
-        case 1: advance(low); break;
+        case 1: advance(from, low); break;
         case 2: set(from, low, rule_kind::at_cfa_offset, scaled(from.uleb128())); continue;
-        case 3: restore_initial(low); continue;
+        case 3: restore_initial(from, low); continue;
         default:
           if (!execute(static_cast<dwarf::call_frame>(code), from)) continue;
       }
@@ -139,6 +160,12 @@ class row_machine {
     return !from.failed() && wanted(now);
   }
 
+  constexpr void take(const cie& c) noexcept {
+    context_.cie_section_ = nullptr;
+    context_.cie_ = c;
+    context_.highest_address_ = dwarf::wrap(~std::uint64_t{0}, c.address_size);
+    context_.longest_advance_ = context_.highest_address_ / (c.code_alignment == 0 ? 1 : c.code_alignment);
+  }
   constexpr void start(std::uint64_t begin, std::uint64_t end, std::uint64_t first, std::uint64_t last) noexcept {
     row& now = context_.row_;
     now.rules = context_.initial_rules_;
@@ -157,12 +184,18 @@ class row_machine {
     return static_cast<std::int64_t>(factored * static_cast<std::uint64_t>(context_.cie_.data_alignment));
   }
 
-  /// Ends the present row at a new location.
-  constexpr void advance(std::uint64_t delta) noexcept {
-    move_to(context_.row_.begin + delta * context_.cie_.code_alignment);
+  /// Ends the present row so many units of code further on.
+  constexpr void advance(cursor<O>& from, std::uint64_t delta) noexcept {
+    const std::uint64_t begin = context_.row_.begin;
+    if (delta > context_.longest_advance_ ||
+        delta * context_.cie_.code_alignment > context_.highest_address_ - begin) [[unlikely]] {
+      return from.fail(errc::out_of_range);
+    }
+    context_.row_.end = begin + delta * context_.cie_.code_alignment;
   }
-  constexpr void move_to(std::uint64_t location) noexcept {
-    context_.row_.end = dwarf::wrap(location, context_.cie_.address_size);
+  constexpr void move_to(cursor<O>& from, std::uint64_t location) noexcept {
+    if (location < context_.row_.begin) return from.fail(errc::bad_transition);
+    context_.row_.end = location;
   }
 
   // After an error of the cursor these work on zeros, in a row that nobody gets to see.
@@ -171,7 +204,9 @@ class row_machine {
     if (reg > 0xffffffffU) return from.fail(errc::bad_value);
     if (!context_.row_.rules.set({static_cast<std::uint32_t>(reg), kind, size, value})) from.fail(errc::capacity);
   }
-  constexpr void restore_initial(std::uint64_t reg) noexcept {
+  constexpr void restore_initial(cursor<O>& from, std::uint64_t reg) noexcept {
+    if (context_.cie_section_ == nullptr) [[unlikely]]
+      return from.fail(errc::bad_transition);
     // The rule of the CIE comes back; where it has none, the register is unspecified again.
     if (const register_rule* rule = context_.initial_rules_.find(reg)) context_.row_.rules.set(*rule);
     else context_.row_.rules.erase(reg);
@@ -228,13 +263,13 @@ class row_machine {
       case set_loc: {
         const auto bases = section_.bases();
         const auto to = dwarf::read_pointer(from, context_.cie_.pointer_encoding, context_.cie_.address_size, bases);
-        move_to(to.address);
+        move_to(from, to.address);
         return true;
       }
-      case advance_loc1: advance(from.template read<std::uint8_t>()); return true;
-      case advance_loc2: advance(from.template read<std::uint16_t>()); return true;
-      case advance_loc4: advance(from.template read<std::uint32_t>()); return true;
-      case mips_advance_loc8: advance(from.template read<std::uint64_t>()); return true;
+      case advance_loc1: advance(from, from.template read<std::uint8_t>()); return true;
+      case advance_loc2: advance(from, from.template read<std::uint16_t>()); return true;
+      case advance_loc4: advance(from, from.template read<std::uint32_t>()); return true;
+      case mips_advance_loc8: advance(from, from.template read<std::uint64_t>()); return true;
       case offset_extended: {
         const std::uint64_t reg = from.uleb128();
         const std::uint64_t factored = from.uleb128();
@@ -255,7 +290,7 @@ class row_machine {
       }
       case restore_extended: {
         const std::uint64_t reg = from.uleb128();
-        restore_initial(reg);
+        restore_initial(from, reg);
         return false;
       }
       case undefined: set(from, from.uleb128(), rule_kind::undefined, 0); return false;

@@ -53,6 +53,7 @@ struct unw_cursor_t {
   const cfi::address_space<arch>* objects = nullptr;
   unw_addr_space_t remote = nullptr;
   void* argument = nullptr;
+  cfi::progress_guard progress;
 
   /// Reads the memory of the process that is unwound.
   [[nodiscard]] std::optional<std::uint64_t> operator()(std::uint64_t address) const noexcept {
@@ -104,8 +105,11 @@ inline int unw_init_remote(unw_cursor_t* cursor, unw_addr_space_t space, void* a
 /// Goes to the caller: above 0 when there is one, 0 at the outermost frame, below 0 for an error.
 inline int unw_step(unw_cursor_t* cursor) noexcept {
   const unw_cursor_t& memory = *cursor;
-  switch (cfi::step(cursor->frame, *cursor->objects, memory)) {
-    case cfi::stop::none: return 1;
+  cfi::frame<arch>& frame = cursor->frame;
+  const unw_word_t before = frame.stack_pointer();
+  switch (cfi::step(frame, *cursor->objects, memory)) {
+    case cfi::stop::none:
+      return cursor->progress.goes_on(before, frame.stack_pointer(), frame.pc) ? 1 : -UNW_EBADFRAME;
     case cfi::stop::outermost: return 0;
     case cfi::stop::no_object:
     case cfi::stop::no_information: return -UNW_ENOINFO;

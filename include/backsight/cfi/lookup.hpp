@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include <backsight/cfi/cie_reader.hpp>
 #include <backsight/cfi/frame.hpp>
 #include <backsight/cfi/header_table.hpp>
 #include <backsight/cfi/interpreter.hpp>
@@ -16,26 +17,25 @@
 
 namespace backsight::cfi {
 
-/// Finds FDEs by address: through a .eh_frame_hdr, or through a list that build() makes.
+/// Finds FDEs by address: through the table of a .eh_frame_hdr, through a list that build() makes, or one after the other.
 template <order O>
 class fde_index {
  public:
   fde_index() = default;
-  /// Uses a header's table, which the caller has checked or trusts. Allocates nothing.
-  fde_index(const section<O>& in, const header_table<O>& table) noexcept : section_(in), table_(table) {}
+  /// Uses a header's table, which the caller has checked or trusts. Without a table in the header every find() looks at
+  /// all FDEs of the section. Allocates nothing.
+  fde_index(const section<O>& in, const header_table<O>& table) noexcept
+      : section_(in), table_(table), how_(table.has_table() ? search::table : search::all) {}
 
   /// Makes the list by a scan of the section: 16 bytes for each FDE. FDEs in error, of no length, and discarded ones are
   /// left out.
   [[nodiscard]] static fde_index build(const section<O>& in) {
     fde_index made;
     made.section_ = in;
+    cie_reader<O> cies(in);
     for (const entry& e : in.entries()) {
       if (e.is_cie || e.error != errc::ok) continue;
-      const auto c = in.cie_at(e.cie_offset);
-      if (!c) continue;
-      const auto f = in.parse_fde(e, *c);
-      if (!f || f->begin >= f->end || (f->begin == 0 && !in.info().code_at_zero)) continue;
-      made.list_.push_back({f->begin, e.offset});
+      if (const auto begin = begin_of(in, e, cies.at(e.cie_offset))) made.list_.push_back({*begin, e.offset});
     }
     std::sort(made.list_.begin(), made.list_.end(), [](const item& a, const item& b) {
       return a.begin != b.begin ? a.begin < b.begin : a.offset < b.offset;
@@ -50,13 +50,18 @@ class fde_index {
   [[nodiscard]] const section<O>& in() const noexcept { return section_; }
 
   /// The section offset of the FDE with the greatest start at or below `address`; absent when there is none. The FDE may
-  /// end before the address. A binary search; allocates nothing.
+  /// end before the address. A binary search, but for a header without a table; allocates nothing.
   [[nodiscard]] std::optional<std::uint64_t> find(std::uint64_t address) const noexcept {
-    if (table_.size() != 0) {
+    if (how_ == search::all) return find_among_all(address);
+    if (how_ == search::table) {
       std::size_t at = table_.find(address);
       if (at == table_.size()) return std::nullopt;
       // Several with one start: the first of them, as linkers sort them by their place.
-      while (at > 0 && table_.location(at - 1) == table_.location(at)) --at;
+      const std::uint64_t begin = table_.location(at);
+      if (at > 0 && table_.location(at - 1) == begin) {
+        const std::size_t before = begin == 0 ? table_.size() : table_.find(begin - 1);
+        at = before == table_.size() ? 0 : before + 1;
+      }
       return table_.fde_address(at) - section_.info().address;
     }
     const auto after = std::upper_bound(list_.begin(), list_.end(), address,
@@ -66,12 +71,36 @@ class fde_index {
   }
 
  private:
+  enum class search : std::uint8_t { list, table, all };
   struct item {
     std::uint64_t begin = 0;
     std::uint64_t offset = 0;
   };
+  /// The start of an FDE that counts.
+  [[nodiscard]] static std::optional<std::uint64_t> begin_of(const section<O>& in, const entry& e,
+                                                             const result<cie>& c) noexcept {
+    if (!c) return std::nullopt;
+    const auto f = in.parse_fde(e, *c);
+    if (!f || f->begin >= f->end || (f->begin == 0 && !in.info().code_at_zero)) return std::nullopt;
+    return f->begin;
+  }
+  [[nodiscard]] std::optional<std::uint64_t> find_among_all(std::uint64_t address) const noexcept {
+    std::optional<item> best;
+    result<cie> c{errc::not_found, 0};
+    std::uint64_t cie_offset = ~std::uint64_t{0};
+    for (const entry& e : section_.entries()) {
+      if (e.is_cie || e.error != errc::ok) continue;
+      if (e.cie_offset != cie_offset) c = section_.cie_at(cie_offset = e.cie_offset);
+      const auto begin = begin_of(section_, e, c);
+      if (begin && *begin <= address && (!best || *begin > best->begin)) best = item{*begin, e.offset};
+    }
+    if (!best) return std::nullopt;
+    return best->offset;
+  }
+
   section<O> section_;
   header_table<O> table_;
+  search how_ = search::list;
   std::vector<item> list_;
 };
 

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include <backsight/cfi/cie_reader.hpp>
 #include <backsight/cfi/header_table.hpp>
 #include <backsight/cfi/interpreter.hpp>
 #include <backsight/cfi/section.hpp>
@@ -66,22 +67,19 @@ struct table_entry {
   std::uint32_t instructions = 0;  // From `offset` on.
 };
 
-/// The CIE of the last FDE, since most FDEs in a row have the same.
+/// Takes FDEs into a list.
 template <order O>
 class entry_reader {
  public:
   entry_reader(const section<O>& from, std::uint32_t number, std::vector<table_entry>& out) noexcept
-      : section_(from), number_(number), out_(out) {}
+      : section_(from), number_(number), out_(out), cies_(from) {}
 
   /// Takes an FDE when it covers something.
   [[nodiscard]] trace_error take(const entry& e) {
     if (e.error != errc::ok) return {e.error, e.offset};
-    if (e.cie_offset != cie_offset_) {
-      cie_ = section_.cie_at(e.cie_offset);
-      cie_offset_ = e.cie_offset;
-    }
-    if (!cie_) return cie_.error();
-    const auto f = section_.parse_fde(e, *cie_);
+    const result<cie>& c = cies_.at(e.cie_offset);
+    if (!c) return c.error();
+    const auto f = section_.parse_fde(e, *c);
     if (!f) return f.error();
     // Section garbage collection leaves discarded functions at address 0.
     if (f->begin >= f->end || (f->begin == 0 && !section_.info().code_at_zero)) return {};
@@ -95,8 +93,7 @@ class entry_reader {
   section<O> section_;
   std::uint32_t number_;
   std::vector<table_entry>& out_;
-  result<cie> cie_{errc::not_found, 0};
-  std::uint64_t cie_offset_ = ~std::uint64_t{0};
+  cie_reader<O> cies_;
 };
 
 /// The FDEs of a section by a walk over its entries.
@@ -129,6 +126,7 @@ template <class Arch, order O, class Report>
   table_encoder<Arch> encoder(options.profile);
   encoder.reserve(entries.size() * 7);
   std::vector<context<>> memory(1);
+  std::vector<cie_loader<Arch, O>> cies(sections.begin(), sections.end());
   std::uint64_t covered = 0, first_section_covered = 0;
   for (std::size_t i = 0; i < entries.size(); ++i) {
     const table_entry& e = entries[i];
@@ -145,7 +143,7 @@ template <class Arch, order O, class Report>
     row_machine<Arch, O> machine(from, memory[0]);
     const auto at = from.entry_at(e.offset);
     const std::size_t kept = encoder.size();
-    trace_error error = machine.load_cie(at->cie_offset);
+    trace_error error = cies[e.section].load(machine, at->cie_offset);
     if (!error) {
       machine.begin({e.offset, at->cie_offset, e.begin, e.end, e.offset + e.instructions, at->end, {}});
       if (covered < e.begin) encoder.add(covered, encoder.no_rule);
@@ -160,6 +158,7 @@ template <class Arch, order O, class Report>
       report(error, e.section);
       continue;
     }
+    if (encoder.is_full()) break;
     covered = end;
     if (e.section == 0) first_section_covered = std::max(first_section_covered, e.end);
   }
@@ -174,8 +173,8 @@ template <class Arch, order O, class Report>
 /// Builds a table from one or two sections; where both have an answer, the first counts. Where FDEs overlap, the one
 /// with the nearest start counts, and of those with the same start the first in its section. An FDE in error is left
 /// out and reported: `report(trace_error, section_number)`. Time is about that of interpreting the sections once;
-/// memory is 10 bytes for each row and 32 for each FDE besides the table. Errors: errc::capacity (more than 65,535 distinct rules, or 256
-/// rows in 256 granules of code).
+/// memory is 10 bytes for each row and 32 for each FDE besides the table. Errors: errc::capacity (more than 65,535
+/// distinct rules, 256 rows in 256 granules of code, or rules much longer than what they are made of).
 template <class Arch, order O, class Report>
 [[nodiscard]] result<table> build_table(std::span<const section<O>> sections, const table_options& options,
                                         Report&& report) {
@@ -193,17 +192,23 @@ template <class Arch, order O>
 }
 
 /// As above, for the FDEs that a .eh_frame_hdr lists: for an image in memory, where the end of .eh_frame is not known.
-/// Pairs that lead to no FDE are left out.
+/// Pairs that lead to no FDE are left out. A header without a table lists none: see eh_frame_extent. Also errc::capacity
+/// for pairs that lead to FDEs which overlap.
 template <class Arch, order O>
 [[nodiscard]] result<table> build_table(const section<O>& from, const header_table<O>& listed,
                                         const table_options& options = {}) {
   std::vector<detail::table_entry> entries;
   detail::entry_reader<O> reader(from, 0, entries);
+  std::uint64_t left = from.bytes().size();
   for (std::size_t i = 0; i < listed.size(); ++i) {
     const std::uint64_t offset = listed.fde_address(i) - from.info().address;
     if (offset > from.bytes().size() || from.bytes().size() - offset < 4) continue;
     const auto e = from.entry_at(offset);
-    if (e && !e->is_cie && !e->is_terminator()) (void)reader.take(*e);
+    if (!e || e->is_cie || e->is_terminator()) continue;
+    // FDEs that overlap are no FDEs, and reading them all would take more than linear time.
+    if (e->end - e->offset > left) return {errc::capacity, offset};
+    left -= e->end - e->offset;
+    (void)reader.take(*e);
   }
   const auto ignore = [](const trace_error&, std::uint32_t) {};
   return detail::build_from_entries<Arch>(std::span<const section<O>>(&from, 1), std::move(entries), options, ignore);

@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <vector>
 
 #include <backsight/cfi/general_rule.hpp>
@@ -59,6 +60,8 @@ class table_encoder {
     last_rule_ = rule;
   }
   [[nodiscard]] std::size_t size() const noexcept { return starts_.size(); }
+  /// Nothing more fits, and encode will refuse what there is.
+  [[nodiscard]] bool is_full() const noexcept { return full_ || images_.size() > most_rules; }
   /// Makes room for a number of rows.
   void reserve(std::size_t rows) {
     starts_.reserve(rows);
@@ -74,16 +77,14 @@ class table_encoder {
   [[nodiscard]] result<std::vector<std::byte>> encode(byte_view build_id);
 
  private:
-  struct general_text {
-    std::uint64_t hash = 0;
-    std::size_t offset = 0;
-    std::size_t size = 0;
-  };
   // Where the return address is saved, then the registers, a byte each, all in words of the machine.
   using packed_words = typename numbering<rule_bytes / 8>::words;
   static constexpr unsigned key_register = 32, key_signed = 40, key_shape = 42, key_signal = 45, key_registers = 46;
   static constexpr std::size_t most_rules = 0xffff;
-  static constexpr std::size_t most_general = 0x7fffffff;
+  static constexpr std::size_t longest_key = 64;
+  [[nodiscard]] static constexpr std::size_t most_expansion(std::size_t section_bytes) noexcept {
+    return std::min<std::size_t>(0x7fffffff, 65536 + section_bytes * 16);
+  }
   static constexpr std::uint8_t column_other = 0xff;
   static constexpr std::uint8_t column_stack_pointer = 0xfe;
   static constexpr std::uint8_t column_return_address = 0xfd;
@@ -173,32 +174,38 @@ class table_encoder {
     registers_.key = key_of(shape, c) | std::uint64_t{known_registers_.number(words)} << key_registers;
   }
   [[nodiscard, gnu::noinline]] std::uint32_t general_number(const row& r, const cie& c, byte_view section) {
-    std::vector<std::byte> text;
-    write_general_rule(
-        r, c.return_address_register, section,
-        [&](std::uint32_t reg) {
-          return profile_ == table_profile::all || c.signal_frame || column(reg, c) != column_other;
+    const auto keep = [&](std::uint32_t reg) {
+      return profile_ == table_profile::all || c.signal_frame || column(reg, c) != column_other;
+    };
+    // A long expression stands for itself in the key: writing it for every row of a function would take more than linear
+    // time.
+    text_.clear();
+    const auto push = [&](std::byte b) { text_.push_back(b); };
+    std::size_t long_bytes = 0;
+    write_rule_with(
+        r, c.return_address_register,
+        [&](const expression_ref& e) {
+          put_uleb(push, e.size);
+          const byte_view code = section.subspan(static_cast<std::size_t>(e.offset), e.size);
+          if (e.size <= longest_key) {
+            text_.insert(text_.end(), code.begin(), code.end());
+          } else {
+            put_uleb(push, reinterpret_cast<std::uintptr_t>(code.data()));
+            long_bytes += e.size;
+          }
         },
-        [&](std::byte b) { text.push_back(b); });
-    const std::size_t offset = general_offset(text);
-    if (offset > most_general) return 0;  // encode refuses them.
-    return number(key_of(rule_shape::general, c) | std::uint64_t{r.return_address_signed} << key_signed | offset, {});
-  }
-  /// Where a text lies among the general rules; it is appended when it is new.
-  [[nodiscard]] std::size_t general_offset(const std::vector<std::byte>& text) {
-    const std::uint64_t hash = checksum(text);
-    const auto known = std::lower_bound(general_texts_.begin(), general_texts_.end(), hash,
-                                        [](const general_text& t, std::uint64_t h) { return t.hash < h; });
-    for (auto at = known; at != general_texts_.end() && at->hash == hash; ++at) {
-      if (at->size == text.size() &&
-          std::equal(text.begin(), text.end(), general_.begin() + static_cast<std::ptrdiff_t>(at->offset))) {
-        return at->offset;
-      }
+        keep, push);
+    const auto known = general_texts_.find(text_);
+    std::size_t offset = known != general_texts_.end() ? known->second : general_.size();
+    if (known == general_texts_.end()) {
+      // More than any real file comes near to: rows that repeat long expressions.
+      full_ = full_ || general_.size() + long_bytes > most_expansion(section.size());
+      if (is_full()) return 0;
+      general_texts_.emplace(text_, offset);
+      if (long_bytes == 0) general_.insert(general_.end(), text_.begin(), text_.end());
+      else write_general_rule(r, c.return_address_register, section, keep, [&](std::byte b) { general_.push_back(b); });
     }
-    const std::size_t offset = general_.size();
-    general_.insert(general_.end(), text.begin(), text.end());
-    general_texts_.insert(known, {hash, offset, text.size()});
-    return offset;
+    return number(key_of(rule_shape::general, c) | std::uint64_t{r.return_address_signed} << key_signed | offset, {});
   }
   /// The registers of the last row.
   struct packed_registers {
@@ -215,7 +222,9 @@ class table_encoder {
   numbering<1> keys_;
   std::vector<rule_image> images_;  // Of the rules, by number.
   std::vector<std::byte> general_;
-  std::vector<general_text> general_texts_;
+  std::map<std::vector<std::byte>, std::size_t> general_texts_;  // Where each lies in general_.
+  std::vector<std::byte> text_;
+  bool full_ = false;
   std::vector<std::uint64_t> starts_;
   std::vector<std::uint16_t> rules_of_;
   std::uint64_t last_start_ = 0;
@@ -224,7 +233,7 @@ class table_encoder {
 
 template <class Arch>
 result<std::vector<std::byte>> table_encoder<Arch>::encode(byte_view build_id) {
-  if (images_.size() > most_rules || general_.size() > most_general) return {errc::capacity, 0};
+  if (is_full()) return {errc::capacity, 0};
   const std::size_t rows = starts_.size();
   // Granules: what all addresses are multiples of, at most 16 bytes.
   std::uint64_t bits = 16;

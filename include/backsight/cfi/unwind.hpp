@@ -13,6 +13,7 @@
 
 #include <backsight/cfi/address_space.hpp>
 #include <backsight/cfi/frame.hpp>
+#include <backsight/cfi/progress.hpp>
 #include <backsight/cfi/rule_cache.hpp>
 #include <backsight/cfi/saved_places.hpp>
 #include <backsight/cfi/table.hpp>
@@ -90,7 +91,7 @@ template <class Arch, class Memory>
   const std::uint64_t pc = Arch::code_address(return_address);
   if (pc == 0) [[unlikely]]
     return stop::outermost;
-  if (pc == f.pc && at.cfa == f.value[Arch::stack_pointer]) [[unlikely]]
+  if (pc == f.pc && at.cfa <= f.value[Arch::stack_pointer]) [[unlikely]]
     return stop::no_progress;
   update_places(f, at.rule + unwind_rule::size, at.cfa);
   f.value[Arch::stack_pointer] = at.cfa;
@@ -253,7 +254,7 @@ template <class Arch, class Memory, class Cache>
       break;
     const std::uint64_t word = memory(return_address_at).value_or(0);
     const std::uint64_t caller = Arch::code_address(word);
-    if (caller == 0 || (caller == pc && cfa == stack_pointer)) [[unlikely]]
+    if (caller == 0 || cfa <= stack_pointer) [[unlikely]]
       break;
     saved.note(count, rule, cfa);
     update_place<Arch>(frame_pointer_at, rule + unwind_rule::size, fp_column, cfa);
@@ -280,31 +281,40 @@ struct walk_result {
   stop why = stop::none;
 };
 
-/// Walks from `f` outwards and writes the pc of each frame, that of `f` first. `f` is the last frame afterwards.
+/// Walks from `f` outwards and writes the pc of each frame, that of `f` first. `f` is the last frame afterwards. A walk
+/// that goes round ends with stop::no_progress.
 template <class Arch, memory_reader Memory, class Cache = const no_cache>
 inline walk_result walk(frame<Arch>& f, const address_space<Arch>& space, Memory&& memory, std::span<std::uint64_t> pcs,
                         Cache&& cache = no_cache{}, const fallback& way = {}) noexcept {
   detail::prefetch_above<8, 0>(memory, f.stack_pointer());
   std::size_t count = 0;
+  progress_guard progress;
   while (count < pcs.size()) {
     if (!f.exact)
       count += detail::walk_usual(f, space, memory, pcs.subspan(count), cache, count > 0 ? pcs[count - 1] : f.pc);
     if (count == pcs.size()) break;
     pcs[count++] = f.pc;
+    const std::uint64_t before = f.stack_pointer();
     const stop why = step(f, space, memory, cache, way);
     if (why != stop::none) return {count, why};
+    if (!progress.goes_on(before, f.stack_pointer(), f.pc)) return {count, stop::no_progress};
   }
   return {count, stop::limit};
 }
 
 /// The frames from one outwards as a range: single pass, the frame is valid until the next increment. The space, the
-/// memory reader and the cache must outlive it.
+/// memory reader and the cache must outlive it. Ends after `limit` frames with stop::limit, and with stop::no_progress
+/// where the walk goes round.
 template <class Arch, memory_reader Memory, class Cache = const no_cache>
 class frames {
  public:
+  static constexpr std::size_t default_limit = std::size_t{1} << 20;
+
   frames(const frame<Arch>& first, const address_space<Arch>& space, Memory& memory, Cache& cache,
-         const fallback& way = {}) noexcept
-      : frame_(first), space_(&space), memory_(&memory), cache_(&cache), way_(way) {}
+         const fallback& way = {}, std::size_t limit = default_limit) noexcept
+      : frame_(first), space_(&space), memory_(&memory), cache_(&cache), way_(way), left_(limit) {
+    if (limit == 0) why_ = stop::limit;
+  }
 
   class iterator {
    public:
@@ -316,7 +326,7 @@ class frames {
     [[nodiscard]] const frame<Arch>& operator*() const noexcept { return owner_->frame_; }
     [[nodiscard]] const frame<Arch>* operator->() const noexcept { return &owner_->frame_; }
     iterator& operator++() noexcept {
-      owner_->why_ = step(owner_->frame_, *owner_->space_, *owner_->memory_, *owner_->cache_, owner_->way_);
+      owner_->why_ = owner_->advance();
       return *this;
     }
     void operator++(int) noexcept { ++*this; }
@@ -333,11 +343,21 @@ class frames {
   [[nodiscard]] stop why() const noexcept { return why_; }
 
  private:
+  [[nodiscard]] stop advance() noexcept {
+    if (--left_ == 0) return stop::limit;
+    const std::uint64_t before = frame_.stack_pointer();
+    const stop why = step(frame_, *space_, *memory_, *cache_, way_);
+    if (why != stop::none) return why;
+    return progress_.goes_on(before, frame_.stack_pointer(), frame_.pc) ? stop::none : stop::no_progress;
+  }
+
   frame<Arch> frame_;
   const address_space<Arch>* space_;
   Memory* memory_;
   Cache* cache_;
   fallback way_;
+  std::size_t left_;
+  progress_guard progress_;
   stop why_ = stop::none;
 };
 

@@ -38,11 +38,13 @@ enum class errc : std::uint8_t {
   checksum,                 ///< A stored checksum differs from that of the bytes.
   time_reversed,            ///< A time lies before one that it must not precede.
   step_limit,               ///< A program in the data did not end within the bound on its steps.
-  expansion,                ///< Compressed bytes unfold to more than the caller allows.
+  expansion,                ///< The bytes unfold to more than the caller allows.
+  unrelocated,              ///< The section of an object file needs its relocations first; see elf/relocate.hpp.
+  unknown_relocation,       ///< A relocation is of a kind that is not applied.
 };
 
 /// The number of enumerators of errc; every value below it has a message.
-inline constexpr std::uint8_t errc_count = static_cast<std::uint8_t>(errc::expansion) + 1;
+inline constexpr std::uint8_t errc_count = static_cast<std::uint8_t>(errc::unknown_relocation) + 1;
 
 /// The text of an error code: static, never null, no two equal.
 [[nodiscard]] constexpr const char* message(errc code) noexcept {
@@ -72,7 +74,9 @@ inline constexpr std::uint8_t errc_count = static_cast<std::uint8_t>(errc::expan
     case errc::checksum: return "the checksum does not match";
     case errc::time_reversed: return "a time lies before the one before it";
     case errc::step_limit: return "too many steps";
-    case errc::expansion: return "compressed data unfolds to more than is allowed";
+    case errc::expansion: return "the data unfolds to more than is allowed";
+    case errc::unrelocated: return "the relocations of the section have not been applied";
+    case errc::unknown_relocation: return "a relocation of a kind that is not supported";
   }
   return "unknown error code";
 }

@@ -95,6 +95,8 @@ class image {
   [[nodiscard]] constexpr elf::machine machine() const noexcept { return static_cast<elf::machine>(machine_); }
   [[nodiscard]] constexpr std::uint64_t entry() const noexcept { return entry_; }
   [[nodiscard]] constexpr image_layout bytes_layout() const noexcept { return layout_; }
+  /// The file states more section headers than its bytes hold, as a file does that was cut off.
+  [[nodiscard]] constexpr bool lacks_section_headers() const noexcept { return lacks_section_headers_; }
 
   /// Calls `f(record)` with the record of schema Schema<Word> at `at`, in the file's class and byte order.
   template <template <class> class Schema, class F>
@@ -211,6 +213,7 @@ class image {
   order order_ = order::little;
   image_layout layout_ = image_layout::file;
   bool wide_ = true;
+  bool lacks_section_headers_ = false;
 };
 
 struct image::section_source {
@@ -350,6 +353,7 @@ constexpr byte_view image::build_id() const noexcept {
       file.wide_ ? size_of<wire::section_header<std::uint64_t>> : size_of<wire::section_header<std::uint32_t>>;
   const std::size_t segment_size =
       file.wide_ ? wire::program_header<std::uint64_t>::size : wire::program_header<std::uint32_t>::size;
+  file.lacks_section_headers_ = section_table != 0 && bytes_layout == image_layout::file;
   if (section_table != 0 && bytes_layout == image_layout::file &&
       fitting(section_table, file.section_stride_, section_size, 1) == 1) {
     // Numbers that do not fit the header's 16 bits are in section 0 (gABI, "Section Header").
@@ -360,6 +364,7 @@ constexpr byte_view image::build_id() const noexcept {
     if (segments == 0xffff) segments = zero.info;
     file.section_count_ =
         static_cast<std::size_t>(fitting(section_table, file.section_stride_, section_size, sections));
+    file.lacks_section_headers_ = file.section_count_ < sections;
     if (names < file.section_count_) {
       if (const auto table = file.section_bytes(file.decode_section(static_cast<std::size_t>(names))))
         file.names_ = *table;

@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checks the commands `backsight cfi` and `backsight unwind` from outside: object files, files without section headers, damage.
+
+    cfi_test.py PROGRAM DATA
+"""
+import os
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+
+PROGRAM, DATA = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
+ELF, OBJECT, TWO = "cfi/elf/gcc-O2", "cfi/objects/x86_64.eh_frame.o", "cfi/objects/two-sections.o"
+BUILD_ID = "11" * 20
+
+
+def run(*words, code=0, folder=DATA):
+    done = subprocess.run([PROGRAM, *words], capture_output=True, cwd=folder)
+    if done.returncode != code:
+        raise AssertionError(f"{words} ends with {done.returncode}: {done.stderr.decode()}")
+    return done.stdout.decode("utf-8", "surrogateescape"), done.stderr.decode()
+
+
+def content(name):
+    with open(os.path.join(DATA, name), "rb") as file:
+        return file.read()
+
+
+class Files(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+
+    def write(self, name, data):
+        path = os.path.join(self.folder.name, name)
+        with open(path, "wb") as file:
+            file.write(data)
+        return path
+
+
+class ObjectFiles(Files):
+    def test_rows_are_those_of_other_tools(self):
+        names = [name[:-5] for name in os.listdir(os.path.join(DATA, "cfi/objects")) if name.endswith(".rows")]
+        self.assertEqual(len(names), 16)
+        for name in names:
+            with self.subTest(name=name):
+                out, err = run("cfi", "rows", f"cfi/objects/{name}.o", "--section", "." + name.rsplit(".", 1)[1])
+                self.assertEqual(out, content(f"cfi/objects/{name}.rows").decode())
+                self.assertEqual(err, "")
+
+    def test_lookup_table_and_emitted_code_have_the_rows(self):
+        table = os.path.join(self.folder.name, "table")
+        for name in ("x86_64.eh_frame", "x86_64.debug_frame", "x86_64-large.eh_frame", "i386.debug_frame", "aarch64.eh_frame",
+                     "arm.debug_frame", "riscv64.eh_frame", "riscv64-relax.debug_frame"):
+            with self.subTest(name=name):
+                rows = [line.split(" ", 1) for line in content(f"cfi/objects/{name}.rows").decode().splitlines()
+                        if not line.startswith("fde")]
+                addresses = [row[0] for row in rows]
+                out, err = run("cfi", "lookup", f"cfi/objects/{name}.o", *addresses)
+                self.assertEqual([line.split(" ", 1) for line in out.splitlines()], rows)
+                self.assertEqual(err, "")
+                run("cfi", "table", f"cfi/objects/{name}.o", "-o", table, "--profile", "all")
+                self.assertEqual(run("cfi", "lookup", table, *addresses)[0], out)
+                self.assertIn("backsight_step", run("cfi", "emit-c", f"cfi/objects/{name}.o")[0])
+                self.assertIn("entries in error                                0\n", run("cfi", "stats", f"cfi/objects/{name}.o")[0])
+
+    def test_of_several_sections_of_code_one_is_meant(self):
+        out, err = run("cfi", "lookup", TWO, "1", "9", "a")
+        self.assertEqual(out, "1 cfa=r7+24 r16=c-8\n9 cfa=r7+24 r16=c-8\na none\n")
+        self.assertIn("1 functions of other sections than .text are left out", err)
+        self.assertEqual(run("cfi", "lookup", TWO, "1", "a", "--code", ".init.text"),
+                         ("1 cfa=r7+8 r16=c-8\na cfa=r7+40 r16=c-8\n", ""))
+        self.assertEqual(run("cfi", "rows", TWO)[0].count("fde"), 2)
+        self.assertEqual(run("cfi", "rows", TWO, "--code", ".text")[0].count("fde"), 1)
+        self.assertIn(".text .init.text", run("cfi", "table", TWO, "-o", "-", "--code", ".data", code=2)[1])
+        self.assertIn("object files", run("cfi", "lookup", ELF, "1290", "--code", ".text", code=2)[1])
+        self.assertNotEqual(run("cfi", "emit-c", TWO)[0], run("cfi", "emit-c", TWO, "--code", ".init.text")[0])
+
+    def test_a_relocation_of_another_kind_is_refused_with_type_and_offset(self):
+        data = bytearray(content(TWO))
+        offset = 0x120  # Of .rela.eh_frame.
+        self.assertEqual(struct.unpack_from("<I", data, offset + 8)[0], 2)
+        data[offset + 8] = 42
+        path = self.write("other.o", data)
+        for words in (["rows", path], ["lookup", path, "1"], ["table", path, "-o", "-"], ["emit-c", path], ["stats", path]):
+            with self.subTest(words=words):
+                err = run("cfi", *words, code=1)[1]
+                self.assertEqual(err.splitlines()[0], f"{path}:{offset}: a relocation of a kind that is not supported: type 42")
+
+
+class WithoutSectionHeaders(Files):
+    def bare(self):
+        data = bytearray(content(ELF))
+        struct.pack_into("<Q", data, 40, 0)
+        struct.pack_into("<HH", data, 60, 0, 0)
+        return data
+
+    def test_every_command_gives_what_it_gives_with_them(self):
+        path = self.write("bare", self.bare())
+        self.assertEqual(run("cfi", "rows", path), run("cfi", "rows", ELF))
+        self.assertEqual(run("cfi", "rows", path, "--merged"), run("cfi", "rows", ELF, "--merged"))
+        self.assertEqual(run("cfi", "lookup", path, "1290", "12c0", "1020"), run("cfi", "lookup", ELF, "1290", "12c0", "1020"))
+        self.assertEqual(run("cfi", "emit-c", path), run("cfi", "emit-c", ELF))
+        self.assertEqual(run("cfi", "table", path, "-o", "-"), run("cfi", "table", ELF, "-o", "-"))
+        counts = [line for line in run("cfi", "stats", path)[0].splitlines() if line.startswith(("rows", "FDEs", "CIEs"))]
+        for line in counts:
+            self.assertIn(line + "\n", run("cfi", "stats", ELF)[0])
+
+    def test_without_a_search_table_the_section_is_read(self):
+        data = self.bare()
+        at = next(struct.unpack_from("<Q", data, 64 + 56 * i + 8)[0] for i in range(struct.unpack_from("<H", data, 56)[0])
+                  if struct.unpack_from("<I", data, 64 + 56 * i)[0] == 0x6474e550)
+        for encodings in (b"\x1b\xff\xff", b"\x1b\x03\xff", b"\x1b\xff\x3b"):
+            data[at + 1:at + 4] = encodings
+            self.assertEqual(run("cfi", "rows", self.write("bare", data)), run("cfi", "rows", ELF))
+
+    def test_a_file_that_was_cut_is_read_and_named(self):
+        path = self.write("cut", content(ELF)[:-100])
+        out, err = run("cfi", "rows", path, code=1)
+        self.assertIn("unexpected end of the data", err)
+
+
+class Damage(Files):
+    BAD = ["bad-opcode", "bad-restore-empty", "bad-length-past-end", "bad-cie-version", "bad-block-past-end", "bad-cie-pointer",
+           "bad-fde-short", "bad-aug-short"]
+
+    def test_every_command_ends_with_1_and_says_what_is_left_out(self):
+        for name in self.BAD:
+            path = f"cfi/synth/{name}"
+            for words in (["rows", path], ["lookup", path, "401000"], ["table", path, "-o", os.path.join(self.folder.name, "t")],
+                          ["stats", path], ["emit-c", path], ["compile", path, "-o", self.folder.name]):
+                with self.subTest(words=words):
+                    err = run("cfi", *words, code=1)[1]
+                    self.assertRegex(err, rf"^{re.escape(path)}:\d+: .*in the section")
+
+    def test_what_is_whole_is_there_all_the_same(self):
+        path = "cfi/synth/bad-opcode"
+        rows = [line for line in run("cfi", "rows", path, code=1)[0].splitlines() if not line.startswith("fde")]
+        self.assertNotEqual(rows, [])
+        out = run("cfi", "lookup", path, rows[0].split()[0], code=1)[0]
+        self.assertEqual(out, rows[0] + "\n")
+        table = os.path.join(self.folder.name, "table")
+        run("cfi", "table", path, "-o", table, "--profile", "all", code=1)
+        self.assertEqual(run("cfi", "lookup", table, rows[0].split()[0])[0], out)
+
+    def test_good_files_end_with_0_and_say_nothing(self):
+        for words in (["rows", ELF], ["lookup", ELF, "1290"], ["stats", ELF], ["emit-c", ELF]):
+            self.assertEqual(run("cfi", *words)[1], "")
+
+
+def samples_file(stacks, overlap=False):
+    """Stack samples of one object, at 0x401000, with a frame each."""
+    objects = struct.pack("<II20s4xQ", 0, 20, bytes.fromhex(BUILD_ID), 0)
+    maps = struct.pack("<II", 1, 0) + struct.pack("<QQQII", 0x401000, 0x402000, 0x1000, 0, 0)
+    strings = b"/bin/it\0"
+    records = b""
+    for stack in stacks:
+        registers = [0] * 17
+        registers[7], registers[16] = 0x7000, 0x401290
+        body = struct.pack("<IIIIIQQ", 1, 0, 0, len(stack), 0, 0, 0x7000) + struct.pack("<17Q", *registers) + stack
+        records += struct.pack("<I", len(body) + 4) + body
+    o = 96
+    m, s = o + len(objects), o + len(objects) + len(maps)
+    at = s + len(strings)
+    head = b"STKSMP01" + struct.pack("<6I", 96, 62, 17, 1, 1, len(stacks)) + struct.pack("<5Q", o, m, s, at, at + len(records))
+    return head.ljust(96, b"\0") + objects + maps + strings + records
+
+
+class Unwind(Files):
+    def setUp(self):
+        super().setUp()
+        self.samples = samples_file([bytes(64)] * 5)
+        os.mkdir(os.path.join(self.folder.name, "elf"))
+        self.write(f"elf/{BUILD_ID}.elf", content(ELF))
+        self.elves = os.path.join(self.folder.name, "elf")
+
+    def test_a_folder_that_is_not_there_is_wrong_usage_and_an_empty_one_an_error(self):
+        path = self.write("all", self.samples)
+        self.assertEqual(run("unwind", path, "--elf-dir", self.elves)[0].count("sample "), 5)
+        for wrong in (os.path.join(self.folder.name, "none"), path):
+            out, err = run("unwind", path, "--elf-dir", wrong, code=2)
+            self.assertEqual(out, "")
+            self.assertIn("is not a folder", err)
+        empty = os.path.join(self.folder.name, "empty")
+        os.mkdir(empty)
+        out, err = run("unwind", path, "--elf-dir", empty, code=1)
+        self.assertEqual(out, "")
+        self.assertIn("none of the files", err)
+
+    def test_of_a_file_cut_anywhere_the_samples_before_that_are_walked(self):
+        first = len(samples_file([]))
+        size = (len(self.samples) - first) // 5
+        every = run("unwind", self.write("all", self.samples), "--elf-dir", self.elves)[0].splitlines()
+        for cut in (1, 40, size - 1, size, size + 1, 3 * size + 7, 5 * size - 1):
+            with self.subTest(cut=cut):
+                path = self.write("cut", self.samples[:first + cut])
+                out, err = run("unwind", path, "--elf-dir", self.elves, code=1)
+                self.assertEqual(out.splitlines(), every[:cut // size * (len(every) // 5)])
+                self.assertRegex(err, rf"^{re.escape(path)}:{first + cut}: unexpected end")
+
+    def test_a_sample_that_reaches_beyond_its_record_is_an_error(self):
+        data = bytearray(self.samples)
+        first = len(samples_file([]))
+        size = (len(data) - first) // 5
+        struct.pack_into("<I", data, first + 2 * size + 16, 65)  # Bytes of stack.
+        out, err = run("unwind", self.write("long", data), "--elf-dir", self.elves, code=1)
+        self.assertEqual(out.count("sample "), 2)
+        self.assertRegex(err, rf":{first + 3 * size - 64}: ")
+
+    def test_a_damaged_file_is_named(self):
+        self.write(f"elf/{BUILD_ID}.elf", content("cfi/synth/bad-opcode"))
+        err = run("unwind", self.write("all", self.samples), "--elf-dir", self.elves, code=1)[1]
+        self.assertRegex(err, rf"{BUILD_ID}.elf:\d+: unknown kind of record")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

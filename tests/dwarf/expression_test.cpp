@@ -114,7 +114,36 @@ TEST_CASE("a register rule's expression begins with the CFA on its stack") {
   CHECK(*run(bytes<0x23, 8>, 8, 0x100) == 0x108);
 }
 
+TEST_CASE("as many operations as are allowed are executed, and no more") {
+  std::vector<std::byte> code(100, std::byte{0x96});
+  code[0] = std::byte{0x39};
+  CHECK(*run(code) == 9);
+  code.push_back(std::byte{0x96});
+  CHECK(run(code).error() == trace_error{errc::step_limit, 100});
+}
+
+TEST_CASE("shifts by the width of an address and more leave the sign or nothing") {
+  for (const unsigned size : {8U, 4U}) {
+    const std::uint64_t all = dwarf::wrap(~std::uint64_t{0}, size);
+    for (const unsigned count : {size * 8, size * 8 + 1, 100U}) {
+      const auto by = [&](unsigned value, unsigned operation) {
+        return *run(test::byte_builder{}.u8(0x09).u8(value).u8(0x08).u8(count).u8(operation).view(), size);
+      };
+      CHECK(by(0x81, 0x24) == 0);
+      CHECK(by(0x81, 0x25) == 0);
+      CHECK(by(0x81, 0x26) == all);
+      CHECK(by(0x7f, 0x26) == 0);
+    }
+    // One less is a shift.
+    const unsigned last = size * 8 - 1;
+    CHECK(*run(test::byte_builder{}.u8(0x09).u8(0x81).u8(0x08).u8(last).u8(0x24).view(), size) == std::uint64_t{1} << last);
+    CHECK(*run(test::byte_builder{}.u8(0x09).u8(0x81).u8(0x08).u8(last).u8(0x25).view(), size) == 1);
+    CHECK(*run(test::byte_builder{}.u8(0x09).u8(0x81).u8(0x08).u8(last).u8(0x26).view(), size) == all);
+  }
+}
+
 TEST_CASE("a stack of more than 64 elements is an error") {
+  CHECK(run(std::vector<std::byte>(64, std::byte{0x31})));
   std::vector<std::byte> code(65, std::byte{0x31});
   CHECK(run(code).error() == trace_error{errc::capacity, 64});
 }

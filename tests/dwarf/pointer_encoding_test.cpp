@@ -44,6 +44,20 @@ TEST_CASE("an aligned pointer skips to the address size") {
   CHECK(dwarf::read_pointer(from, dwarf::pointer_encoding{0x50}, 4, {}).address == 7);
 }
 
+TEST_CASE("an aligned pointer that lies aligned is read where it is") {
+  for (const std::uint64_t section : {0x1000U, 0x1001U, 0x1004U, 0x1007U}) {
+    for (std::size_t start = 0; start < 9; ++start) {
+      test::byte_builder b;
+      const std::uint64_t padding = (8 - (section + start) % 8) % 8;
+      b.fill(start + padding, 0xee).u64(7);
+      cursor<order::little> from(b.view());
+      from.skip(start);
+      CHECK(dwarf::read_pointer(from, dwarf::pointer_encoding{0x50}, 8, {section, 0, 0, 0}).address == 7);
+      CHECK(from.position() == start + padding + 8);
+    }
+  }
+}
+
 TEST_CASE("encodings that nobody defines, and short bytes, are errors") {
   for (const unsigned encoding : {0x05U, 0x0fU, 0x60U, 0x70U}) {
     cursor<order::little> from(test::bytes<1, 2, 3, 4, 5, 6, 7, 8>);
@@ -58,4 +72,19 @@ TEST_CASE("encodings that nobody defines, and short bytes, are errors") {
 TEST_CASE("a range is read without a base and as unsigned") {
   cursor<order::little> from(test::bytes<0xff, 0xff, 0xff, 0xff>);
   CHECK(dwarf::read_range(from, dwarf::pointer_encoding{0x1b}, 8) == 0xffffffff);
+  const auto range = [](byte_view bytes, unsigned encoding) {
+    cursor<order::little> at(bytes);
+    return dwarf::read_range(at, dwarf::pointer_encoding{static_cast<std::uint8_t>(encoding)}, 8);
+  };
+  for (const unsigned application : {0x00U, 0x10U, 0x30U}) {
+    CHECK(range(test::bytes<0x00, 0x80>, application | 0x0aU) == 0x8000);
+    CHECK(range(test::bytes<0xff, 0xff>, application | 0x0aU) == 0xffff);
+    CHECK(range(test::bytes<0xff, 0x7f>, application | 0x0aU) == 0x7fff);
+    CHECK(range(test::bytes<0x00, 0x80>, application | 0x02U) == 0x8000);
+    CHECK(range(test::bytes<0x00, 0x00, 0x00, 0x80>, application | 0x0bU) == 0x80000000);
+    CHECK(range(test::bytes<0x00, 0x00, 0x00, 0x80>, application | 0x03U) == 0x80000000);
+  }
+  CHECK(range(test::bytes<0x7f>, 0x09) == 0xffffffff);
+  CHECK(range(test::bytes<0x3f>, 0x09) == 0x3f);
+  CHECK(range(test::bytes<8, 0, 0, 0, 0, 0, 0, 0>, 0x50) == 8);
 }

@@ -10,6 +10,8 @@
 #include <backsight/cfi/interpreter.hpp>
 #include <backsight/cfi/lookup.hpp>
 #include <backsight/cfi/program.hpp>
+#include <backsight/cfi/progress.hpp>
+#include <backsight/cfi/relocated_section.hpp>
 #include <backsight/cfi/section.hpp>
 #include <backsight/cfi/table.hpp>
 #include <backsight/cfi/table_builder.hpp>

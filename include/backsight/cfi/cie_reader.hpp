@@ -3,7 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <unordered_map>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -66,7 +66,7 @@ class cie_reader {
  private:
   section<O> section_;
   detail::long_cies<O> long_;
-  std::unordered_map<std::uint64_t, result<cie>> kept_;
+  std::map<std::uint64_t, result<cie>> kept_;
   result<cie> last_{errc::not_found, 0};
   std::uint64_t offset_ = ~std::uint64_t{0};
 };
@@ -117,7 +117,7 @@ class cie_loader {
 
   section<O> section_;
   detail::long_cies<O> long_;
-  std::unordered_map<std::uint64_t, loaded> kept_;
+  std::map<std::uint64_t, loaded> kept_;
   std::uint64_t failed_offset_ = ~std::uint64_t{0};
   trace_error failure_;
 };

@@ -133,7 +133,7 @@ class rule_list {
   /// The rule of a register; null when it has none.
   [[nodiscard]] constexpr const register_rule* find(std::uint64_t reg) const noexcept {
     if (reg < direct) [[likely]]
-      return (used_[reg / 64] >> (reg % 64) & 1U) != 0 ? &rules_[reg] : nullptr;
+      return (used_[static_cast<std::size_t>(reg / 64)] >> (reg % 64) & 1U) != 0 ? &rules_[static_cast<std::size_t>(reg)] : nullptr;
     const std::size_t at = place_above(reg);
     return at < end_above() && rules_[at].reg == reg ? &rules_[at] : nullptr;
   }
@@ -152,7 +152,7 @@ class rule_list {
     ++changes_;
     last_set_ = none;
     if (reg < direct) [[likely]] {
-      used_[reg / 64] &= ~(std::uint64_t{1} << (reg % 64));
+      used_[static_cast<std::size_t>(reg / 64)] &= ~(std::uint64_t{1} << (reg % 64));
     } else if (find(reg) != nullptr) {
       for (std::size_t at = place_above(reg); at + 1 < end_above(); ++at) rules_[at] = rules_[at + 1];
       used_.back() >>= 1U;

@@ -126,7 +126,7 @@ class table_view {
     const auto count = std::to_integer<std::uint32_t>(page[4 + bucket]);
     const std::uint32_t below = detail::count_at_most(block, count, key);
     // The row in force where a bucket begins is the last one of the bucket before, whose id lies just in front.
-    const std::byte* at = block + (below == 0 ? std::ptrdiff_t{-1} : std::ptrdiff_t{count} + below - 1);
+    const std::byte* at = below == 0 ? block - 1 : block + (std::size_t{count} + below - 1);
     const auto id = std::to_integer<std::uint8_t>(*at);
     if (id < detail::id_aligned_gap) [[likely]]
       return rules_ + std::size_t{id} * rule_bytes_;

@@ -177,7 +177,7 @@ class relocator {
     if (error) return error;
   }
   const auto before = [](const relocated_place& a, const relocated_place& b) { return a.offset < b.offset; };
-  if (!std::is_sorted(places.begin(), places.end(), before)) std::stable_sort(places.begin(), places.end(), before);
+  if (!std::is_sorted(places.begin(), places.end(), before)) std::sort(places.begin(), places.end(), before);
   return places;
 }
 

@@ -15,6 +15,7 @@ import re
 import resource
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -368,21 +369,29 @@ def main():
         if mutant in apart:
             return (mutant, *alone(options, programs, mutant, texts[mutant.file], work / "alone"))
         return (mutant, *programs.outcome(mutant), "")
-    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        for mutant, killed, by, more in pool.map(attempt, tried):
-            results[mutant.number] = killed, by
-            what = mutant.note or f"{mutant.pattern} -> {mutant.replacement}"
-            if not killed:
-                print(f"SURVIVED  {mutant.place}: {what} {more}", flush=True)
-            elif mutant.test and by != mutant.test:
-                print(f"killed    {mutant.place}: {what}\n          not by {mutant.test!r}, but by {by!r} {more}", flush=True)
-            else:
-                print(f"killed    {mutant.place}: {what}: {by!r}", flush=True)
-    with open(work / "results.tsv", "w", encoding="utf-8") as out:
-        for m in tried:
-            out.write("\t".join((m.folder, m.place, m.pattern, m.replacement, "killed" if results[m.number][0] else "survived", results[m.number][1])) + "\n")
+    # As they come, so that a run that is ended early still says what it found.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    pool = concurrent.futures.ThreadPoolExecutor(options.jobs)
+    try:
+        with open(work / "results.tsv", "w", encoding="utf-8") as out:
+            for done in concurrent.futures.as_completed([pool.submit(attempt, mutant) for mutant in tried]):
+                mutant, killed, by, more = done.result()
+                results[mutant.number] = killed, by
+                out.write("\t".join((mutant.folder, mutant.place, mutant.pattern, mutant.replacement, "killed" if killed else "survived", by)) + "\n")
+                out.flush()
+                what = mutant.note or f"{mutant.pattern} -> {mutant.replacement}"
+                if not killed:
+                    print(f"SURVIVED  {mutant.place}: {what} {more}", flush=True)
+                elif mutant.test and by != mutant.test:
+                    print(f"killed    {mutant.place}: {what}\n          not by {mutant.test!r}, but by {by!r} {more}", flush=True)
+                else:
+                    print(f"killed    {mutant.place}: {what}: {by!r}", flush=True)
+    except KeyboardInterrupt:
+        print(f"ended after {len(results)} of {len(tried)} mutants")
+    pool.shutdown(cancel_futures=True)
+    chosen = [m for m in chosen if m.form == "equivalent" or m.number in results]
     score(chosen, results)
-    return 0 if all(killed for killed, _ in results.values()) else 1
+    return 0 if len(results) == len(tried) and all(killed for killed, _ in results.values()) else 1
 
 
 if __name__ == "__main__":

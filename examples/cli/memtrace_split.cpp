@@ -67,7 +67,9 @@ class write_plan {
   /// Plans to write `to` from a part of `from` at `offset`; reports an error and gives false when it is taken.
   bool add(const std::string& to, const std::string& from, std::uint64_t offset) {
     const auto [found, added] = planned_.emplace(to, from + ":" + std::to_string(offset));
-    if (!added) (void)report_error(found->second, "goes to " + to + " like " + from + ":" + std::to_string(offset) + "; nothing was written");
+    if (!added)
+      (void)report_error(found->second,
+                         "goes to " + to + " like " + from + ":" + std::to_string(offset) + "; nothing was written");
     return added;
   }
 
@@ -172,7 +174,8 @@ int merge(const options& asked) {
     std::stable_sort(parts.begin(), parts.end(), [](const part& a, const part& b) { return a.window < b.window; });
     for (std::size_t i = 1; i < parts.size(); ++i) {
       if (parts[i].window != parts[i - 1].window) continue;
-      return report_error(parts[i].path, "is of the same thread and window as " + parts[i - 1].path + "; nothing was written");
+      return report_error(parts[i].path,
+                          "is of the same thread and window as " + parts[i - 1].path + "; nothing was written");
     }
   }
   name_all(sources);

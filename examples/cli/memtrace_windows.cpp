@@ -61,36 +61,46 @@ trace_error windows_of(const std::string& path, std::uint32_t number, std::vecto
 }
 
 void print_head(const options& asked, output& out) {
-  if (asked.format == "tsv") out.write("tid\twindow\tbegin\tend\tinstructions\tunits\tfirst_time\tlast_time\tskipped\tidle_us\tstraggler\n");
-  else if (asked.format != "json") out.write("       tid window        begin          end instructions units        first_time         last_time skipped    idle_us straggler\n");
+  if (asked.format == "tsv")
+    out.write("tid\twindow\tbegin\tend\tinstructions\tunits\tfirst_time\tlast_time\tskipped\tidle_us\tstraggler\n");
+  else if (asked.format != "json")
+    out.write(
+        "       tid window        begin          end instructions units        first_time         last_time skipped    "
+        "idle_us straggler\n");
 }
 
 void print_window(output& out, const options& asked, const std::string& folder, const indexed_window& one) {
   const window& w = one.what;
   const std::string ordinal = w.ordinal ? std::to_string(*w.ordinal) : "-";
   if (asked.format == "json") {
-    out.print("{\"tid\":%" PRIu64 ",\"window\":%s,\"begin\":%" PRIu64 ",\"end\":%" PRIu64 ",\"instructions\":%" PRIu64 ",\"units\":%" PRIu64
-              ",\"first_time\":%" PRIu64 ",\"last_time\":%" PRIu64 ",\"skipped\":%" PRIu64 ",\"idle_us\":%" PRIu64 ",\"straggler\":%s,\"folder\":\"%s\"}\n",
-              w.tid, w.ordinal ? ordinal.c_str() : "null", w.begin, w.end, w.instructions, w.units, w.first_time, w.last_time, w.skipped,
-              w.idle_time, one.late ? "true" : "false", folder.c_str());
+    out.print("{\"tid\":%" PRIu64 ",\"window\":%s,\"begin\":%" PRIu64 ",\"end\":%" PRIu64 ",\"instructions\":%" PRIu64
+              ",\"units\":%" PRIu64 ",\"first_time\":%" PRIu64 ",\"last_time\":%" PRIu64 ",\"skipped\":%" PRIu64
+              ",\"idle_us\":%" PRIu64 ",\"straggler\":%s,\"folder\":\"%s\"}\n",
+              w.tid, w.ordinal ? ordinal.c_str() : "null", w.begin, w.end, w.instructions, w.units, w.first_time,
+              w.last_time, w.skipped, w.idle_time, one.late ? "true" : "false", folder.c_str());
     return;
   }
-  const char* const row = asked.format == "tsv" ? "%" PRIu64 "\t%s\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%s\n"
-                                                : "%10" PRIu64 " %6s %12" PRIu64 " %12" PRIu64 " %12" PRIu64 " %5" PRIu64 " %17" PRIu64 " %17" PRIu64 " %7" PRIu64 " %10" PRIu64 " %s\n";
+  const char* const row = asked.format == "tsv" ? "%" PRIu64 "\t%s\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64
+                                                  "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%s\n"
+                                                : "%10" PRIu64 " %6s %12" PRIu64 " %12" PRIu64 " %12" PRIu64
+                                                  " %5" PRIu64 " %17" PRIu64 " %17" PRIu64 " %7" PRIu64 " %10" PRIu64
+                                                  " %s\n";
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
-  out.print(row, w.tid, ordinal.c_str(), w.begin, w.end, w.instructions, w.units, w.first_time, w.last_time, w.skipped, w.idle_time, one.late ? "yes" : "");
+  out.print(row, w.tid, ordinal.c_str(), w.begin, w.end, w.instructions, w.units, w.first_time, w.last_time, w.skipped,
+            w.idle_time, one.late ? "yes" : "");
 #pragma GCC diagnostic pop
 }
 
 /// What tells a file from others without reading it.
 indexed_file stated_of(const set_file& file) {
   indexed_file made{file.folder, file.name, 0, 0, 0};
-  struct stat status {};
+  struct stat status{};
   if (file.path == "-" || ::stat(file.path.c_str(), &status) != 0) return made;
   made.size = static_cast<std::uint64_t>(status.st_size);
   // The time of the last change, not of the last writing: programs cannot set it.
-  made.changed = static_cast<std::uint64_t>(status.st_ctim.tv_sec) * 1000000000 + static_cast<std::uint64_t>(status.st_ctim.tv_nsec);
+  made.changed = static_cast<std::uint64_t>(status.st_ctim.tv_sec) * 1000000000 +
+                 static_cast<std::uint64_t>(status.st_ctim.tv_nsec);
   return made;
 }
 
@@ -113,7 +123,8 @@ int windows_from_index(const options& asked, const std::vector<set_file>& files,
   const auto mapped = io::mapped_file::open(asked.index.c_str());
   if (!mapped) return report_error(asked.index, mapped.error(), detail_of(asked.index, mapped.error()));
   const auto index = window_index::open(mapped->bytes());
-  if (index.error().code == errc::bad_magic || mapped->bytes().size() < size_of<index_header>) return refuse("not a window index");
+  if (index.error().code == errc::bad_magic || mapped->bytes().size() < size_of<index_header>)
+    return refuse("not a window index");
   if (!index) return report_error(asked.index, index.error(), "remove it to have it made anew");
   if (index->files() != files.size()) return refuse("the window index of another trace");
   for (std::size_t i = 0; i < files.size(); ++i) {
@@ -173,7 +184,8 @@ int windows(const options& asked) {
     if (code != success) return code;
   } else {
     code = windows_from_files(files, found);
-    if (!asked.index.empty() && code != success) (void)report_error(asked.index, "not written, since the trace is damaged");
+    if (!asked.index.empty() && code != success)
+      (void)report_error(asked.index, "not written, since the trace is damaged");
     else if (!asked.index.empty()) code = write_index(asked.index, found, files);
   }
   output out(asked.output);

@@ -13,7 +13,8 @@
 namespace backsight::test {
 
 /// The rows of a table of tests/data/memtrace/expected, by tid and window: the fields behind those two.
-[[nodiscard]] inline std::map<std::pair<std::string, std::string>, std::vector<std::string>> table(const std::string& name) {
+[[nodiscard]] inline std::map<std::pair<std::string, std::string>, std::vector<std::string>> table(
+    const std::string& name) {
   std::map<std::pair<std::string, std::string>, std::vector<std::string>> rows;
   std::ifstream file(data_path("memtrace/expected/" + name));
   std::string line;
@@ -28,6 +29,7 @@ namespace backsight::test {
 }
 
 /// The threads of the set `yield` of tests/data/memtrace, as their files are named.
-inline const std::vector<std::string> yield_files{"24335.3353", "24336.5587", "24337.8675", "24338.6180", "24339.0887", "24340.6622"};
+inline const std::vector<std::string> yield_files{"24335.3353", "24336.5587", "24337.8675",
+                                                  "24338.6180", "24339.0887", "24340.6622"};
 
 }  // namespace backsight::test

@@ -20,14 +20,16 @@ TEST_CASE("a set of addresses has what was put in, by either way, and nothing el
     expected.insert(pc);
   };
   // Neighbours at the borders of words and pages, pages that share a slot of the inserter, the ends of the address space.
-  for (const std::uint64_t base : {0ULL, 63ULL, 64ULL, 1023ULL, 1024ULL, 1024ULL * 256, 1024ULL * 512 + 5, ~0ULL}) put(base);
+  for (const std::uint64_t base : {0ULL, 63ULL, 64ULL, 1023ULL, 1024ULL, 1024ULL * 256, 1024ULL * 512 + 5, ~0ULL})
+    put(base);
   for (int i = 0; i < 5000; ++i) put(0x400000 + random() % 100000 * (random() % 2 == 0 ? 1 : 977));
   CHECK(direct.size() == expected.size());
   CHECK(by_inserter.size() == expected.size());
   for (const std::uint64_t pc : expected) {
     CHECK(direct.contains(pc));
     CHECK(by_inserter.contains(pc));
-    for (const std::uint64_t near : {pc - 1, pc + 1, pc ^ 64, pc ^ 1024}) CHECK(direct.contains(near) == expected.contains(near));
+    for (const std::uint64_t near : {pc - 1, pc + 1, pc ^ 64, pc ^ 1024})
+      CHECK(direct.contains(near) == expected.contains(near));
   }
   pc_set sum;
   sum.insert(3);

@@ -15,7 +15,8 @@ namespace {
 
 trace_error count(byte_view file, raw_counter& counter, std::size_t piece) {
   trace_error error;
-  for (std::size_t at = 0; at < file.size() && !error; at += piece) error = counter.feed(file.subspan(at, std::min(piece, file.size() - at)));
+  for (std::size_t at = 0; at < file.size() && !error; at += piece)
+    error = counter.feed(file.subspan(at, std::min(piece, file.size() - at)));
   const trace_error at_end = counter.finish();
   return error ? error : at_end;
 }
@@ -24,13 +25,21 @@ trace_error count(byte_view file, raw_counter& counter, std::size_t piece) {
 
 TEST_CASE("each kind of raw entry is counted in its window, whatever the pieces") {
   raw_builder built;
-  built.header(9).time(1).unit(10, 0).block(5).block(7, raw_type::pc_top_bit_or_iflush).memref(1).entry(raw_type::memref_high, 2);
+  built.header(9)
+      .time(1)
+      .unit(10, 0)
+      .block(5)
+      .block(7, raw_type::pc_top_bit_or_iflush)
+      .memref(1)
+      .entry(raw_type::memref_high, 2);
   built.marker(marker_type::split_value, 1).marker(marker_type::kernel_event, 2);
   built.time(11).unit(12, 0).block(1).unit(20, 4).block(2).marker(marker_type::syscall, 1).footer();
   raw_window_counts head, zero, four;
   head.entries = 5, head.timestamps = 1;
-  zero.window = 0, zero.entries = 3 + 4 + 2 + 2 + 3 + 1, zero.blocks = 3, zero.instructions = 13, zero.memrefs = 2, zero.timestamps = 3, zero.window_markers = 2;
-  four.window = 4, four.entries = 6, four.blocks = 1, four.instructions = 2, four.timestamps = 1, four.window_markers = 1, four.footers = 1;
+  zero.window = 0, zero.entries = 3 + 4 + 2 + 2 + 3 + 1, zero.blocks = 3, zero.instructions = 13, zero.memrefs = 2,
+  zero.timestamps = 3, zero.window_markers = 2;
+  four.window = 4, four.entries = 6, four.blocks = 1, four.instructions = 2, four.timestamps = 1,
+  four.window_markers = 1, four.footers = 1;
   for (const std::size_t piece : {std::size_t{8}, std::size_t{16}, std::size_t{24}, built.view().size()}) {
     raw_counter counter;
     CHECK_FALSE(count(built.view(), counter, piece));
@@ -53,17 +62,34 @@ TEST_CASE("an entry of no known kind, or without its second one, is an error wit
   const std::uint64_t place = start().here();
   const std::uint64_t arm = file_type::arm32;
   std::vector<one> cases;
-  cases.push_back({"unknown", start().marker(marker_type{}, 0, static_cast<raw_extension>(6)).footer(), {errc::unknown_record, place}});
+  cases.push_back({"unknown",
+                   start().marker(marker_type{}, 0, static_cast<raw_extension>(6)).footer(),
+                   {errc::unknown_record, place}});
   cases.push_back({"last known", start().marker(marker_type{}, 0, static_cast<raw_extension>(5)).footer(), {}});
-  cases.push_back({"half of a value", start().marker(marker_type::split_value, 1).block(1).footer(), {errc::unpaired_record, place}});
-  cases.push_back({"two halves of a value", start().marker(marker_type::split_value, 1).marker(marker_type::split_value, 1).footer(), {errc::unpaired_record, place}});
-  cases.push_back({"half and footer", start().marker(marker_type::split_value, 1).footer(), {errc::unpaired_record, place}});
+  cases.push_back({"half of a value",
+                   start().marker(marker_type::split_value, 1).block(1).footer(),
+                   {errc::unpaired_record, place}});
+  cases.push_back({"two halves of a value",
+                   start().marker(marker_type::split_value, 1).marker(marker_type::split_value, 1).footer(),
+                   {errc::unpaired_record, place}});
+  cases.push_back(
+      {"half and footer", start().marker(marker_type::split_value, 1).footer(), {errc::unpaired_record, place}});
   cases.push_back({"half at the end", start().marker(marker_type::split_value, 1), {errc::truncated, place}});
-  cases.push_back({"half and whole", start().marker(marker_type::split_value, 1).marker(marker_type::kernel_xfer, 1).footer(), {}});
-  cases.push_back({"start of a flush", start(arm).entry(raw_type::pc_top_bit_or_iflush, 1).block(1).footer(), {errc::unpaired_record, place}});
-  cases.push_back({"start of a flush at the end", start(arm).entry(raw_type::pc_top_bit_or_iflush, 1), {errc::truncated, place}});
-  cases.push_back({"two flushes", start(arm).entry(raw_type::pc_top_bit_or_iflush, 1).entry(raw_type::pc_top_bit_or_iflush, 2).entry(raw_type::pc_top_bit_or_iflush, 3)
-                                      .entry(raw_type::pc_top_bit_or_iflush, 4).footer(), {}});
+  cases.push_back(
+      {"half and whole", start().marker(marker_type::split_value, 1).marker(marker_type::kernel_xfer, 1).footer(), {}});
+  cases.push_back({"start of a flush",
+                   start(arm).entry(raw_type::pc_top_bit_or_iflush, 1).block(1).footer(),
+                   {errc::unpaired_record, place}});
+  cases.push_back(
+      {"start of a flush at the end", start(arm).entry(raw_type::pc_top_bit_or_iflush, 1), {errc::truncated, place}});
+  cases.push_back({"two flushes",
+                   start(arm)
+                       .entry(raw_type::pc_top_bit_or_iflush, 1)
+                       .entry(raw_type::pc_top_bit_or_iflush, 2)
+                       .entry(raw_type::pc_top_bit_or_iflush, 3)
+                       .entry(raw_type::pc_top_bit_or_iflush, 4)
+                       .footer(),
+                   {}});
   for (const one& now : cases) {
     for (const std::size_t piece : {std::size_t{8}, std::size_t{24}, now.file.view().size()}) {
       CAPTURE(now.what, piece);

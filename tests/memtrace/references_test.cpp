@@ -31,7 +31,8 @@ std::vector<seen> references_of(byte_view file, reference_builder builder = {}) 
     if (!made) continue;
     std::vector<unsigned> code;
     for (std::size_t i = 0; i < made->encoding_size; ++i) code.push_back(std::to_integer<unsigned>(made->encoding[i]));
-    all.push_back({made->type, made->size, made->address, made->pc, made->tid, made->offset, made->branch_target, code, made->encoding_is_new});
+    all.push_back({made->type, made->size, made->address, made->pc, made->tid, made->offset, made->branch_target, code,
+                   made->encoding_is_new});
   }
   return all;
 }
@@ -91,11 +92,15 @@ TEST_CASE("an encoding has no more bytes than a record holds, and all of them no
   using enum trace_type;
   trace_builder built;
   built.put(encoding, 9, 0x0807060504030201).put(instr, 9, 0x10);
-  built.put(encoding, 8, 0x0807060504030201).put(encoding, 8, 0x1817161514131211).put(encoding, 8, 0x2827262524232221).put(instr, 15, 0x20);
+  built.put(encoding, 8, 0x0807060504030201)
+      .put(encoding, 8, 0x1817161514131211)
+      .put(encoding, 8, 0x2827262524232221)
+      .put(instr, 15, 0x20);
   const auto found = references_of(built.view());
   REQUIRE(found.size() == 2);
   CHECK(found[0].encoding == std::vector<unsigned>{1, 2, 3, 4, 5, 6, 7, 8});
-  CHECK(found[1].encoding == std::vector<unsigned>{1, 2, 3, 4, 5, 6, 7, 8, 0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18});
+  CHECK(found[1].encoding ==
+        std::vector<unsigned>{1, 2, 3, 4, 5, 6, 7, 8, 0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18});
 }
 
 TEST_CASE("new bytes of a PC replace the old ones") {

@@ -30,16 +30,19 @@ const std::vector<indexed_file> two_files{{"window.0000", "a.trace", 1000, 0x123
 /// A window with a number of its own in every member.
 window numbered(std::uint64_t n, std::optional<std::uint64_t> ordinal, std::uint64_t begin, std::uint64_t end) {
   window made;
-  made.ordinal = ordinal, made.tid = n + 1, made.begin = begin, made.end = end, made.opening = n + 2, made.first_time = n + 3, made.last_time = n + 4;
-  made.first_instruction = n + 5, made.instructions = n + 6, made.units = n + 7, made.chunk = n + 8, made.skipped = n + 9, made.idle_time = n + 10;
+  made.ordinal = ordinal, made.tid = n + 1, made.begin = begin, made.end = end, made.opening = n + 2,
+  made.first_time = n + 3, made.last_time = n + 4;
+  made.first_instruction = n + 5, made.instructions = n + 6, made.units = n + 7, made.chunk = n + 8,
+  made.skipped = n + 9, made.idle_time = n + 10;
   made.has_predecessor = n % 2 != 0, made.continued = n % 3 == 0;
   return made;
 }
 
 /// Windows of two files: one without ordinal, then ordinals that are not those of their places, one of which comes twice.
 std::vector<indexed_window> some_windows() {
-  return {{0, numbered(100, {}, 0, 12), false},   {0, numbered(200, 7, 12, 24), true}, {0, numbered(300, 2, 24, 36), false},
-          {0, numbered(401, 7, 36, 60), false},   {1, numbered(500, 0, 120, 132), false}, {1, numbered(603, ~std::uint64_t{0}, 144, 156), true}};
+  return {{0, numbered(100, {}, 0, 12), false},   {0, numbered(200, 7, 12, 24), true},
+          {0, numbered(300, 2, 24, 36), false},   {0, numbered(401, 7, 36, 60), false},
+          {1, numbered(500, 0, 120, 132), false}, {1, numbered(603, ~std::uint64_t{0}, 144, 156), true}};
 }
 
 /// The saved bytes with one changed, and the checksum made to fit, as by someone who means harm.
@@ -116,7 +119,8 @@ TEST_CASE("a place lies in the window from its begin up to its end") {
 
 TEST_CASE("each truncation, each addition and each changed bit of an index is an error with its place") {
   const auto saved = save_index(some_windows(), two_files);
-  for (std::size_t size = 0; size < saved.size(); ++size) CHECK(window_index::open(byte_view(saved).first(size)).error() == trace_error{errc::truncated, size});
+  for (std::size_t size = 0; size < saved.size(); ++size)
+    CHECK(window_index::open(byte_view(saved).first(size)).error() == trace_error{errc::truncated, size});
   auto longer = saved;
   longer.push_back(std::byte{0});
   CHECK(window_index::open(longer).error() == trace_error{errc::bad_size, saved.size()});
@@ -129,7 +133,8 @@ TEST_CASE("each truncation, each addition and each changed bit of an index is an
       if (i < 8) CHECK(error == trace_error{errc::bad_magic, 0});
       else if (i < 12) CHECK(error == trace_error{errc::unsupported_version, 8});
       else if (i < 16) CHECK(error == trace_error{errc::bad_size, 12});
-      else if (i < 40) CHECK((error.code == errc::truncated || error.code == errc::bad_size || error.code == errc::checksum));
+      else if (i < 40)
+        CHECK((error.code == errc::truncated || error.code == errc::bad_size || error.code == errc::checksum));
       else CHECK(error == trace_error{errc::checksum, 40});
     }
   }
@@ -138,7 +143,9 @@ TEST_CASE("each truncation, each addition and each changed bit of an index is an
 TEST_CASE("an index whose parts are not where they belong is refused, though its checksum fits") {
   const auto saved = save_index(some_windows(), two_files);
   constexpr std::size_t entries = 48, numbers = entries + 6 * 112, files = numbers + 6 * 8;
-  const auto error_of = [&](std::size_t at, std::uint64_t value, std::size_t size) { return window_index::open(forged(saved, at, value, size)).error(); };
+  const auto error_of = [&](std::size_t at, std::uint64_t value, std::size_t size) {
+    return window_index::open(forged(saved, at, value, size)).error();
+  };
   CHECK_FALSE(error_of(entries, 0, 4));
   // The file of an entry, its begin behind its end, its begin in front of that of the entry before.
   CHECK(error_of(entries + 112, 1, 4) == trace_error{errc::out_of_range, entries + 112});
@@ -194,4 +201,3 @@ TEST_CASE("a window of a chunked trace is read by its chunks alone, and a chunk 
   CHECK(io::read_chunks(*archive, whole.size() - 1, whole.size() + 1).error().code == errc::out_of_range);
   CHECK(io::read_chunks(*archive, 5, 5)->empty());
 }
-

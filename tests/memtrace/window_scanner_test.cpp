@@ -36,7 +36,9 @@ std::vector<window> windows_of(byte_view file, std::size_t piece = ~std::size_t{
 /// A record of the 32-bit layout.
 void put32(std::vector<std::byte>& to, trace_type type, std::uint16_t size, std::uint32_t value) {
   owned_record<basic_entry<std::uint32_t>, order::little> item;
-  item.set(basic_entry<std::uint32_t>::type, type).set(basic_entry<std::uint32_t>::size, size).set(basic_entry<std::uint32_t>::addr, value);
+  item.set(basic_entry<std::uint32_t>::type, type)
+      .set(basic_entry<std::uint32_t>::size, size)
+      .set(basic_entry<std::uint32_t>::addr, value);
   to.insert(to.end(), item.bytes().begin(), item.bytes().end());
 }
 
@@ -57,7 +59,8 @@ TEST_CASE("every number of every window of a hand-made trace is right, whatever 
   built.unit(1010, 0).instruction(0x14, 1).time(1020);
 
   // Windows 1 and 2 are left out. The last instruction of window 0 was held back.
-  three.ordinal = 3, three.tid = 7, three.opening = built.here(), three.first_time = 1500, three.skipped = 2, three.idle_time = 480;
+  three.ordinal = 3, three.tid = 7, three.opening = built.here(), three.first_time = 1500, three.skipped = 2,
+  three.idle_time = 480;
   built.marker(marker_type::timestamp, 1500).instruction(0x15, 2, trace_type::instr_direct_jump);
   zero.end = three.begin = built.here();
   zero.last_time = 1020, zero.instructions = 4, zero.units = 2;
@@ -86,7 +89,8 @@ TEST_CASE("every number of every window of a hand-made trace is right, whatever 
   late.end = built.here(), late.last_time = 1650, late.units = 1;
 
   const std::vector<window> expected{zero, three, four, late};
-  for (const std::size_t piece : {std::size_t{12}, std::size_t{24}, std::size_t{36}, std::size_t{12 * 7}, built.view().size()}) {
+  for (const std::size_t piece :
+       {std::size_t{12}, std::size_t{24}, std::size_t{36}, std::size_t{12 * 7}, built.view().size()}) {
     CAPTURE(piece);
     CHECK(windows_of(built.view(), piece) == expected);
   }
@@ -135,7 +139,8 @@ TEST_CASE("threads that take turns have their own windows, piece by piece") {
   // A thread that is new in the file begins with a header of its own.
   a0.end = built.here(), a0.last_time = 150, a0.instructions = 2, a0.units = 1;
   built.header(2, 7, 0xe40 | file_type::core_sharded);
-  b0.tid = 2, b0.ordinal = 0, b0.opening = built.here(), b0.begin = b0.opening + 12, b0.first_time = 200, b0.first_instruction = 2;
+  b0.tid = 2, b0.ordinal = 0, b0.opening = built.here(), b0.begin = b0.opening + 12, b0.first_time = 200,
+  b0.first_instruction = 2;
   b0.has_predecessor = true;
   built.unit(200, 0).instruction(3, 1).instruction(4, 1).instruction(5, 1);
   b0.end = built.here(), b0.last_time = 200, b0.instructions = 3, b0.units = 1;
@@ -144,7 +149,8 @@ TEST_CASE("threads that take turns have their own windows, piece by piece") {
   a0_again.first_instruction = 5, a0_again.has_predecessor = a0_again.continued = true;
   built.thread(1).instruction(6, 1).marker(marker_type::timestamp, 400);
   a0_again.end = built.here(), a0_again.last_time = 150, a0_again.instructions = 1;
-  a2.tid = 1, a2.ordinal = 2, a2.begin = built.here(), a2.opening = a2.begin - 12, a2.first_time = 400, a2.first_instruction = 6;
+  a2.tid = 1, a2.ordinal = 2, a2.begin = built.here(), a2.opening = a2.begin - 12, a2.first_time = 400,
+  a2.first_instruction = 6;
   a2.skipped = 1, a2.idle_time = 250, a2.has_predecessor = true;
   built.marker(marker_type::window_id, 2).instruction(7, 1).time(450);
   a2.end = built.here(), a2.last_time = 450, a2.instructions = 1, a2.units = 1;
@@ -152,7 +158,8 @@ TEST_CASE("threads that take turns have their own windows, piece by piece") {
   b0_again.first_instruction = 7, b0_again.has_predecessor = b0_again.continued = true;
   built.thread(2).marker(marker_type::timestamp, 500);
   b0_again.end = built.here(), b0_again.last_time = 200;
-  b1.tid = 2, b1.ordinal = 1, b1.begin = built.here(), b1.opening = b1.begin - 12, b1.first_time = 500, b1.first_instruction = 7;
+  b1.tid = 2, b1.ordinal = 1, b1.begin = built.here(), b1.opening = b1.begin - 12, b1.first_time = 500,
+  b1.first_instruction = 7;
   b1.idle_time = 300, b1.has_predecessor = true;
   built.marker(marker_type::window_id, 1).instruction(8, 1).instruction(9, 1);
   b1.end = built.here(), b1.last_time = 500, b1.instructions = 2, b1.units = 1;
@@ -241,5 +248,6 @@ TEST_CASE("the scanner gives the windows of a real trace whatever the pieces") {
   const auto file = load_trace("yield/drmemtrace.yield.24339.0887.trace.zip");
   const auto whole = windows_of(file);
   CHECK(whole.size() > 3);
-  for (const std::size_t piece : {std::size_t{12}, std::size_t{24}, std::size_t{1200}, std::size_t{12 * 777}}) CHECK(windows_of(file, piece) == whole);
+  for (const std::size_t piece : {std::size_t{12}, std::size_t{24}, std::size_t{1200}, std::size_t{12 * 777}})
+    CHECK(windows_of(file, piece) == whole);
 }

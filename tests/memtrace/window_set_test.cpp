@@ -26,7 +26,8 @@ std::vector<window> windows_of(byte_view file) {
   return all;
 }
 
-window at_time(std::optional<std::uint64_t> ordinal, std::uint64_t first_time, std::uint64_t last_time = 0, std::uint64_t instructions = 1) {
+window at_time(std::optional<std::uint64_t> ordinal, std::uint64_t first_time, std::uint64_t last_time = 0,
+               std::uint64_t instructions = 1) {
   window made;
   made.ordinal = ordinal, made.first_time = first_time, made.last_time = last_time, made.instructions = instructions;
   return made;
@@ -51,7 +52,8 @@ TEST_CASE("late and idle threads have the windows that they ran in, and straggle
   CHECK(std::ranges::none_of(aligned.rows().at(4), [](const indexed_window& one) { return one.file == 5; }));
   CHECK(std::ranges::any_of(aligned.rows().at(5), [](const indexed_window& one) { return one.file == 5; }));
   std::size_t hinted = 0;
-  const std::vector<std::pair<std::uint32_t, std::uint64_t>> gaps{{2, 0}, {2, 3}, {3, 1}, {3, 4}, {4, 2}, {4, 5}, {5, 6}, {5, 7}};
+  const std::vector<std::pair<std::uint32_t, std::uint64_t>> gaps{{2, 0}, {2, 3}, {3, 1}, {3, 4},
+                                                                  {4, 2}, {4, 5}, {5, 6}, {5, 7}};
   for (const auto& [ordinal, row] : aligned.rows()) {
     for (const indexed_window& one : row) {
       const bool late = one.what.straggler(aligned.next_opening(*ordinal));
@@ -62,7 +64,6 @@ TEST_CASE("late and idle threads have the windows that they ran in, and straggle
   }
   CHECK(hinted == 22);
 }
-
 
 TEST_CASE("the next opening is the smallest time of all larger ordinals") {
   // Against the definition, on windows in any order, with ordinals and times that come more than once.
@@ -89,7 +90,8 @@ TEST_CASE("the next opening is the smallest time of all larger ordinals") {
 
 TEST_CASE("a window is late from the opening of a later one on, and only with instructions") {
   std::vector<indexed_window> all;
-  for (const window& one : {at_time(0, 100, 299), at_time(0, 100, 300), at_time(0, 100, 300, 0), at_time(2, 300, 900), at_time(3, 800, 900), at_time({}, 1, 900)}) {
+  for (const window& one : {at_time(0, 100, 299), at_time(0, 100, 300), at_time(0, 100, 300, 0), at_time(2, 300, 900),
+                            at_time(3, 800, 900), at_time({}, 1, 900)}) {
     all.push_back({static_cast<std::uint32_t>(all.size()), one});
   }
   mark_stragglers(all);
@@ -99,39 +101,48 @@ TEST_CASE("a window is late from the opening of a later one on, and only with in
 }
 
 TEST_CASE("the pieces of a thread's window are joined, in their own file") {
-  const auto piece = [](std::uint32_t file, std::uint64_t tid, std::uint64_t ordinal, std::uint64_t begin, bool continued) {
+  const auto piece = [](std::uint32_t file, std::uint64_t tid, std::uint64_t ordinal, std::uint64_t begin,
+                        bool continued) {
     indexed_window made{file, at_time(ordinal, begin, begin + 5, 2)};
-    made.what.tid = tid, made.what.begin = begin, made.what.end = begin + 10, made.what.continued = continued, made.what.units = continued ? 1 : 3;
+    made.what.tid = tid, made.what.begin = begin, made.what.end = begin + 10, made.what.continued = continued,
+    made.what.units = continued ? 1 : 3;
     return made;
   };
-  const std::vector<indexed_window> pieces{piece(0, 1, 0, 0, false),  piece(0, 2, 0, 10, false), piece(0, 1, 0, 20, true), piece(0, 1, 1, 30, false),
-                                           piece(0, 2, 0, 40, true),  piece(0, 1, 1, 50, true),  piece(1, 1, 1, 0, true),  piece(1, 2, 1, 10, false),
-                                           piece(1, 1, 1, 20, true),  piece(2, 5, 0, 0, false),  piece(2, 5, 0, 10, false)};
-  const auto whole = [&](std::size_t first, std::uint64_t end, std::uint64_t last_time, std::uint64_t instructions, std::uint64_t units) {
+  const std::vector<indexed_window> pieces{
+      piece(0, 1, 0, 0, false), piece(0, 2, 0, 10, false), piece(0, 1, 0, 20, true), piece(0, 1, 1, 30, false),
+      piece(0, 2, 0, 40, true), piece(0, 1, 1, 50, true),  piece(1, 1, 1, 0, true),  piece(1, 2, 1, 10, false),
+      piece(1, 1, 1, 20, true), piece(2, 5, 0, 0, false),  piece(2, 5, 0, 10, false)};
+  const auto whole = [&](std::size_t first, std::uint64_t end, std::uint64_t last_time, std::uint64_t instructions,
+                         std::uint64_t units) {
     indexed_window made = pieces[first];
-    made.what.end = end, made.what.last_time = last_time, made.what.instructions = instructions, made.what.units = units;
+    made.what.end = end, made.what.last_time = last_time, made.what.instructions = instructions,
+    made.what.units = units;
     return made;
   };
   // An ordinal that comes twice without another thread in between is no piece.
-  CHECK(join_pieces(pieces) == std::vector<indexed_window>{whole(0, 30, 25, 4, 4), whole(1, 50, 45, 4, 4), whole(3, 60, 55, 4, 4), whole(6, 30, 25, 4, 2),
-                                                            pieces[7], pieces[9], pieces[10]});
+  CHECK(join_pieces(pieces) == std::vector<indexed_window>{whole(0, 30, 25, 4, 4), whole(1, 50, 45, 4, 4),
+                                                           whole(3, 60, 55, 4, 4), whole(6, 30, 25, 4, 2), pieces[7],
+                                                           pieces[9], pieces[10]});
 }
 
 TEST_CASE("the mark of a straggler is that of all its pieces") {
-  const auto piece = [](std::uint64_t tid, std::uint64_t ordinal, std::uint64_t first_time, std::uint64_t last_time, std::uint64_t instructions, bool continued) {
+  const auto piece = [](std::uint64_t tid, std::uint64_t ordinal, std::uint64_t first_time, std::uint64_t last_time,
+                        std::uint64_t instructions, bool continued) {
     indexed_window made{0, at_time(ordinal, first_time, last_time, instructions)};
     made.what.tid = tid, made.what.continued = continued;
     return made;
   };
   // Thread 1 goes on with window 0 when thread 2 has opened window 1; thread 2 has no instructions in its last piece.
-  std::vector<indexed_window> pieces{piece(1, 0, 100, 150, 0, false), piece(2, 1, 200, 250, 3, false), piece(1, 0, 150, 210, 1, true),
-                                     piece(3, 2, 240, 240, 1, false), piece(2, 1, 250, 250, 0, true)};
+  std::vector<indexed_window> pieces{piece(1, 0, 100, 150, 0, false), piece(2, 1, 200, 250, 3, false),
+                                     piece(1, 0, 150, 210, 1, true), piece(3, 2, 240, 240, 1, false),
+                                     piece(2, 1, 250, 250, 0, true)};
   mark_stragglers(pieces);
   std::vector<bool> late;
   for (const indexed_window& one : pieces) late.push_back(one.late);
   CHECK(late == std::vector<bool>{true, true, true, false, true});
   // The time at which a thread went on opens nothing.
-  pieces = {piece(1, 0, 500, 600, 1, false), piece(2, 3, 700, 700, 1, false), piece(1, 3, 550, 600, 1, true), piece(4, 1, 650, 650, 1, false)};
+  pieces = {piece(1, 0, 500, 600, 1, false), piece(2, 3, 700, 700, 1, false), piece(1, 3, 550, 600, 1, true),
+            piece(4, 1, 650, 650, 1, false)};
   mark_stragglers(pieces);
   for (const indexed_window& one : pieces) CHECK_FALSE(one.late);
 }

@@ -29,7 +29,8 @@ struct index_header {
   static constexpr backsight::field<"count", std::uint64_t> count{};
   static constexpr backsight::field<"files", std::uint64_t> files{};
   static constexpr backsight::field<"text_bytes", std::uint64_t> text_bytes{};
-  static constexpr backsight::field<"checksum", std::uint64_t> checksum{};  ///< the sum of those of what is before and behind
+  static constexpr backsight::field<"checksum", std::uint64_t>
+      checksum{};  ///< the sum of those of what is before and behind
   static constexpr backsight::layout fields{magic, version, entry_bytes, count, files, text_bytes, checksum};
 };
 
@@ -51,8 +52,9 @@ struct index_entry {
   static constexpr backsight::field<"chunk", std::uint64_t> chunk{};
   static constexpr backsight::field<"skipped", std::uint64_t> skipped{};
   static constexpr backsight::field<"idle_time", std::uint64_t> idle_time{};
-  static constexpr backsight::layout fields{file,      flags,     ordinal,           tid,          begin, end,     opening, first_time,
-                                            last_time, first_instruction, instructions, units, chunk,   skipped, idle_time};
+  static constexpr backsight::layout fields{file,         flags,   ordinal,    tid,       begin,
+                                            end,          opening, first_time, last_time, first_instruction,
+                                            instructions, units,   chunk,      skipped,   idle_time};
 };
 
 /// One file of a saved index: what tells it from others, and where its windows and names are. 56 bytes.
@@ -61,8 +63,8 @@ struct index_file {
   static constexpr backsight::field<"size", std::uint64_t> size{};
   static constexpr backsight::field<"content", std::uint64_t> content{};
   static constexpr backsight::field<"changed", std::uint64_t> changed{};
-  static constexpr backsight::field<"first", std::uint64_t> first{};    ///< its first index entry
-  static constexpr backsight::field<"count", std::uint64_t> count{};    ///< of its index entries
+  static constexpr backsight::field<"first", std::uint64_t> first{};      ///< its first index entry
+  static constexpr backsight::field<"count", std::uint64_t> count{};      ///< of its index entries
   static constexpr backsight::field<"text_at", std::uint64_t> text_at{};  ///< the folder's name, then its own
   static constexpr backsight::field<"folder_bytes", std::uint32_t> folder_bytes{};
   static constexpr backsight::field<"name_bytes", std::uint32_t> name_bytes{};
@@ -92,13 +94,15 @@ inline constexpr std::size_t index_header_summed = size_of<index_header> - 8;
 
 /// Precondition: `bytes` begin with an index header.
 [[nodiscard]] inline std::uint64_t index_checksum(byte_view bytes) noexcept {
-  return backsight::checksum(bytes.first(index_header_summed)) + backsight::checksum(bytes.subspan(size_of<index_header>));
+  return backsight::checksum(bytes.first(index_header_summed)) +
+         backsight::checksum(bytes.subspan(size_of<index_header>));
 }
 }  // namespace detail
 
 /// The bytes of an index over `windows` of `files`, to be written to a file. Precondition: the windows are as found in the
 /// files, before join_pieces, and each is of one of the files.
-[[nodiscard]] inline std::vector<std::byte> save_index(std::vector<indexed_window> windows, std::span<const indexed_file> files) {
+[[nodiscard]] inline std::vector<std::byte> save_index(std::vector<indexed_window> windows,
+                                                       std::span<const indexed_file> files) {
   std::stable_sort(windows.begin(), windows.end(), [](const indexed_window& a, const indexed_window& b) {
     return a.file != b.file ? a.file < b.file : a.what.begin < b.what.begin;
   });
@@ -108,20 +112,24 @@ inline constexpr std::size_t index_header_summed = size_of<index_header> - 8;
   const auto append = [&](byte_view more) { bytes.insert(bytes.end(), more.begin(), more.end()); };
   for (const auto& [file, w, late] : windows) {
     owned_record<index_entry, order::little> item;
-    const std::uint32_t flags = (w.ordinal ? detail::index_has_ordinal : 0U) | (w.has_predecessor ? detail::index_has_predecessor : 0U) |
+    const std::uint32_t flags = (w.ordinal ? detail::index_has_ordinal : 0U) |
+                                (w.has_predecessor ? detail::index_has_predecessor : 0U) |
                                 (w.continued ? detail::index_continued : 0U) | (late ? detail::index_late : 0U);
     item.set(index_entry::file, file).set(index_entry::flags, flags);
     item.set(index_entry::ordinal, w.ordinal.value_or(0)).set(index_entry::tid, w.tid).set(index_entry::begin, w.begin);
     item.set(index_entry::end, w.end).set(index_entry::opening, w.opening).set(index_entry::first_time, w.first_time);
     item.set(index_entry::last_time, w.last_time).set(index_entry::first_instruction, w.first_instruction);
-    item.set(index_entry::instructions, w.instructions).set(index_entry::units, w.units).set(index_entry::chunk, w.chunk);
+    item.set(index_entry::instructions, w.instructions)
+        .set(index_entry::units, w.units)
+        .set(index_entry::chunk, w.chunk);
     item.set(index_entry::skipped, w.skipped).set(index_entry::idle_time, w.idle_time);
     append(item.bytes());
   }
   std::vector<std::uint64_t> by_ordinal(windows.size());
   for (std::size_t i = 0; i < windows.size(); ++i) by_ordinal[i] = i;
   std::stable_sort(by_ordinal.begin(), by_ordinal.end(), [&](std::uint64_t a, std::uint64_t b) {
-    return windows[a].file != windows[b].file ? windows[a].file < windows[b].file : windows[a].what.ordinal < windows[b].what.ordinal;
+    return windows[a].file != windows[b].file ? windows[a].file < windows[b].file
+                                              : windows[a].what.ordinal < windows[b].what.ordinal;
   });
   for (const std::uint64_t number : by_ordinal) {
     std::array<std::byte, 8> stored{};
@@ -149,7 +157,9 @@ inline constexpr std::size_t index_header_summed = size_of<index_header> - 8;
   owned_record<index_header, order::little> head;
   head.set(index_header::magic, detail::index_magic).set(index_header::version, 2U);
   head.set(index_header::entry_bytes, static_cast<std::uint32_t>(size_of<index_entry>));
-  head.set(index_header::count, windows.size()).set(index_header::files, files.size()).set(index_header::text_bytes, text);
+  head.set(index_header::count, windows.size())
+      .set(index_header::files, files.size())
+      .set(index_header::text_bytes, text);
   std::memcpy(bytes.data(), head.bytes().data(), size_of<index_header>);
   head.set(index_header::checksum, detail::index_checksum(bytes));
   std::memcpy(bytes.data(), head.bytes().data(), size_of<index_header>);
@@ -179,11 +189,13 @@ class window_index {
     byte_view entries, files;
     const std::uint64_t count = head[index_header::count];
     if (!take(count, size_of<index_entry>, entries) || !take(count, 8, opened.by_ordinal_) ||
-        !take(head[index_header::files], size_of<index_file>, files) || !take(head[index_header::text_bytes], 1, opened.text_)) {
+        !take(head[index_header::files], size_of<index_file>, files) ||
+        !take(head[index_header::text_bytes], 1, opened.text_)) {
       return {errc::truncated, bytes.size()};
     }
     if (!rest.empty()) return {errc::bad_size, bytes.size() - rest.size()};
-    if (head[index_header::checksum] != detail::index_checksum(bytes)) return {errc::checksum, detail::index_header_summed};
+    if (head[index_header::checksum] != detail::index_checksum(bytes))
+      return {errc::checksum, detail::index_header_summed};
     opened.entries_ = record_span<index_entry, order::little>(entries);
     opened.files_ = record_span<index_file, order::little>(files);
     if (const byte_view bad = opened.misplaced(); bad.data() != nullptr) {
@@ -234,7 +246,8 @@ class window_index {
 
   /// The window of that file and ordinal by binary search, of several or several pieces the first; none when there is none,
   /// or its bytes would lie outside of a file of `file_size` unpacked bytes.
-  [[nodiscard]] std::optional<window> find(std::uint32_t file, std::uint64_t ordinal, std::uint64_t file_size) const noexcept {
+  [[nodiscard]] std::optional<window> find(std::uint32_t file, std::uint64_t ordinal,
+                                           std::uint64_t file_size) const noexcept {
     const std::size_t at = first_of(file, ordinal);
     if (at == entries_.size()) return {};
     const indexed_window found = (*this)[listed(at)];
@@ -296,21 +309,26 @@ class window_index {
     std::uint64_t next = 0;
     for (std::size_t f = 0; f < files_.size(); ++f) {
       const auto item = files_[f];
-      const std::uint64_t count = item[index_file::count], text = std::uint64_t{item[index_file::folder_bytes]} + item[index_file::name_bytes];
-      const bool fits = item[index_file::first] == next && count <= entries_.size() - next && item[index_file::text_at] <= text_.size() &&
-                        text <= text_.size() - item[index_file::text_at];
+      const std::uint64_t count = item[index_file::count],
+                          text = std::uint64_t{item[index_file::folder_bytes]} + item[index_file::name_bytes];
+      const bool fits = item[index_file::first] == next && count <= entries_.size() - next &&
+                        item[index_file::text_at] <= text_.size() && text <= text_.size() - item[index_file::text_at];
       if (!fits) return item.bytes();
       for (const std::uint64_t end = next + count; next < end; ++next) {
         const auto one = entries_[static_cast<std::size_t>(next)];
-        const bool follows = next == item[index_file::first] || entries_[static_cast<std::size_t>(next - 1)][index_entry::begin] <= one[index_entry::begin];
-        if (one[index_entry::file] != f || one[index_entry::begin] > one[index_entry::end] || !follows) return one.bytes();
+        const bool follows =
+            next == item[index_file::first] ||
+            entries_[static_cast<std::size_t>(next - 1)][index_entry::begin] <= one[index_entry::begin];
+        if (one[index_entry::file] != f || one[index_entry::begin] > one[index_entry::end] || !follows)
+          return one.bytes();
       }
     }
     if (next != entries_.size()) return entries_[static_cast<std::size_t>(next)].bytes();
     const auto key = [&](std::size_t number) {
       const auto item = entries_[number];
       const bool has = (item[index_entry::flags] & detail::index_has_ordinal) != 0;
-      return std::array<std::uint64_t, 4>{item[index_entry::file], has ? 1U : 0U, has ? item[index_entry::ordinal] : 0U, number};
+      return std::array<std::uint64_t, 4>{item[index_entry::file], has ? 1U : 0U, has ? item[index_entry::ordinal] : 0U,
+                                          number};
     };
     for (std::size_t i = 0; i < entries_.size(); ++i) {
       const byte_view number = by_ordinal_.subspan(i * 8, 8);

@@ -15,9 +15,10 @@ namespace backsight::memtrace {
 struct window {
   std::optional<std::uint64_t> ordinal;  ///< None in a run without windows, where all of it counts as one.
   std::uint64_t tid = 0;
-  std::uint64_t begin = 0;  ///< Its WINDOW_ID marker; in a raw file the TIMESTAMP in front of it; where threads change, the
-                            ///< THREAD record, or the HEADER that a new thread begins with.
-  std::uint64_t end = 0;    ///< Behind its last byte: where the next window begins, or the end of the file.
+  std::uint64_t begin =
+      0;  ///< Its WINDOW_ID marker; in a raw file the TIMESTAMP in front of it; where threads change, the
+          ///< THREAD record, or the HEADER that a new thread begins with.
+  std::uint64_t end = 0;  ///< Behind its last byte: where the next window begins, or the end of the file.
   /// Its TIMESTAMP: before `begin`, at times with the last instruction of the window before in between, which raw2trace held
   /// back. Equal to `begin` where there is none.
   std::uint64_t opening = 0;
@@ -25,10 +26,11 @@ struct window {
   std::uint64_t last_time = 0;   ///< The last TIMESTAMP inside, that of the next window's header left out.
   std::uint64_t first_instruction = 0;  ///< Instructions of the file before it.
   std::uint64_t instructions = 0;
-  std::uint64_t units = 0;      ///< Buffers of the tracer: WINDOW_ID markers.
-  std::uint64_t chunk = 0;      ///< Where the chunk begins that it begins in: encodings are repeated from there.
-  std::uint64_t skipped = 0;    ///< Ordinals between the window before and this one that the thread left out.
-  std::uint64_t idle_time = 0;  ///< Microseconds from the end of the thread's window before to this one; 0 for the first.
+  std::uint64_t units = 0;    ///< Buffers of the tracer: WINDOW_ID markers.
+  std::uint64_t chunk = 0;    ///< Where the chunk begins that it begins in: encodings are repeated from there.
+  std::uint64_t skipped = 0;  ///< Ordinals between the window before and this one that the thread left out.
+  std::uint64_t idle_time =
+      0;  ///< Microseconds from the end of the thread's window before to this one; 0 for the first.
 
   /// Code and time jump between the window before in the file and this one: nothing was traced there, or another thread ran.
   /// No state of a call stack or a signal handler lives on. False for the first window of a file.
@@ -75,7 +77,8 @@ class basic_window_scanner {
       }
       if (type == static_cast<unsigned>(trace_type::encoding)) continue;
       const auto value = load<Address, order::little>(bytes.data() + at + 4);
-      if (type == static_cast<unsigned>(trace_type::marker)) on_marker(static_cast<marker_type>(head >> 16), value, offset_ + at);
+      if (type == static_cast<unsigned>(trace_type::marker))
+        on_marker(static_cast<marker_type>(head >> 16), value, offset_ + at);
       else if (type == static_cast<unsigned>(trace_type::header)) header_ = {offset_ + at, instructions_};
       else if (type == static_cast<unsigned>(trace_type::thread)) on_thread(value, offset_ + at);
       if (done_) {

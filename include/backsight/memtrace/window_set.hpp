@@ -93,7 +93,9 @@ class aligned_windows {
   }
 
   /// Ordinals ascending, each with its windows in the order of add().
-  [[nodiscard]] const std::map<std::optional<std::uint64_t>, std::vector<indexed_window>>& rows() const noexcept { return rows_; }
+  [[nodiscard]] const std::map<std::optional<std::uint64_t>, std::vector<indexed_window>>& rows() const noexcept {
+    return rows_;
+  }
 
   /// When the window of that ordinal was opened: the smallest first_time over all threads.
   [[nodiscard]] std::uint64_t opening_time(std::uint64_t ordinal) const {

@@ -93,6 +93,7 @@ set(BACKSIGHT_HEADERS
   include/backsight/io/inflate.hpp
   include/backsight/io/lz4_frame.hpp
   include/backsight/io/mapped_file.hpp
+  include/backsight/io/re2_patterns.hpp
   include/backsight/io/snappy_frame.hpp
   include/backsight/io/uftrace_directory.hpp
   include/backsight/io/zip.hpp
@@ -124,6 +125,7 @@ set(BACKSIGHT_HEADERS
   include/backsight/uftrace/detail/external_records.hpp
   include/backsight/uftrace/detail/kernel_source.hpp
   include/backsight/uftrace/detail/lines.hpp
+  include/backsight/uftrace/detail/loaded_libraries.hpp
   include/backsight/uftrace/detail/name_limits.hpp
   include/backsight/uftrace/detail/number_text.hpp
   include/backsight/uftrace/detail/perf_source.hpp
@@ -147,7 +149,9 @@ set(BACKSIGHT_HEADERS
   include/backsight/uftrace/memory_map.hpp
   include/backsight/uftrace/merge.hpp
   include/backsight/uftrace/merged_record.hpp
+  include/backsight/uftrace/name_pattern.hpp
   include/backsight/uftrace/object_files.hpp
+  include/backsight/uftrace/object_rule.hpp
   include/backsight/uftrace/recording.hpp
   include/backsight/uftrace/records.hpp
   include/backsight/uftrace/report.hpp
@@ -158,8 +162,10 @@ set(BACKSIGHT_HEADERS
   include/backsight/uftrace/symbols.hpp
   include/backsight/uftrace/task_list.hpp
   include/backsight/uftrace/task_messages.hpp
+  include/backsight/uftrace/task_sessions.hpp
   include/backsight/uftrace/time_index.hpp
   include/backsight/uftrace/uftrace.hpp
+  include/backsight/uftrace/value_rules.hpp
   include/backsight/uftrace/value_text.hpp
 
   include/backsight/xray/basic.hpp

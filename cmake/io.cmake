@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # The libraries behind the optional headers of io/, each found or left out. backsight_io links those that are there, and
-# defines BACKSIGHT_HAVE_ZLIB, _LZ4, _SNAPPY and _LIBZIP for them. Only programs of this repository use it; the headers
+# defines BACKSIGHT_HAVE_ZLIB, _LZ4, _SNAPPY, _LIBZIP and _RE2 for them. Only programs of this repository use it; the headers
 # themselves include their library without asking.
 add_library(backsight_io INTERFACE)
 find_package(PkgConfig QUIET)
@@ -15,6 +15,12 @@ function(backsight_find_io definition module header library)
     pkg_check_modules(${definition} QUIET IMPORTED_TARGET ${module})
   endif()
   if(TARGET PkgConfig::${definition})
+    # Threads are in libc; what is compiled with the option would not fit what is precompiled without it.
+    get_target_property(options PkgConfig::${definition} INTERFACE_COMPILE_OPTIONS)
+    if(options)
+      list(REMOVE_ITEM options -pthread)
+      set_target_properties(PkgConfig::${definition} PROPERTIES INTERFACE_COMPILE_OPTIONS "${options}")
+    endif()
     target_link_libraries(backsight_io INTERFACE PkgConfig::${definition})
     target_compile_definitions(backsight_io INTERFACE BACKSIGHT_HAVE_${definition})
     return()
@@ -34,6 +40,7 @@ endfunction()
 backsight_find_io(LZ4 liblz4 lz4frame.h lz4)
 backsight_find_io(SNAPPY snappy snappy-c.h snappy)
 backsight_find_io(LIBZIP libzip zip.h zip)
+backsight_find_io(RE2 re2 re2/re2.h re2)
 
 get_target_property(io_definitions backsight_io INTERFACE_COMPILE_DEFINITIONS)
 set(BACKSIGHT_HAVE_EVERY_PACKING ON)

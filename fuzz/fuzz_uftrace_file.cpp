@@ -185,7 +185,11 @@ std::size_t debug_file(byte_view bytes) {
   read_enumerations(text, all);
   std::string out;
   for (const enumeration& e : all) e.text_of(static_cast<std::int64_t>(bytes.size()), out);
-  return read_debug_file(bytes).functions.size() + read_function_specs(text, 8).size() + out.size();
+  function_specs specs;
+  for (const bool returns : {false, true}) (void)specs.add(text, 8, returns, {}, pattern_kind::glob);
+  std::vector<std::uint32_t> found;
+  specs.find(std::string(text.substr(0, 20)), found);
+  return read_debug_file(bytes).functions.size() + specs.all().size() + found.size() + out.size();
 }
 /// events.txt.
 std::size_t events(byte_view bytes) { return read_directory(directory_with("events.txt", bytes)); }

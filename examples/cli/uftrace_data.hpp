@@ -30,6 +30,8 @@ struct uftrace_data {
   std::vector<backsight::uftrace::time_index> indices;
   std::uint64_t first_time = 0;  ///< from which elapsed time counts when not all records are read; 0 when they are
   std::string notice;            ///< to be printed before anything else
+  std::string path;              ///< of the directory
+  mutable bool damaged = false;  ///< something was reported that could not be read
 
   uftrace_data() = default;
   uftrace_data(const uftrace_data&) = delete;
@@ -37,6 +39,10 @@ struct uftrace_data {
 
   [[nodiscard]] const backsight::uftrace::recording& recording() const { return directory.recording(); }
   [[nodiscard]] backsight::uftrace::stack_options stacks() const { return {.depth = depth, .functions = functions.get()}; }
+  /// Reports damage of one of the directory's files.
+  void report(const std::string& file, const backsight::fault& fault) const;
+  /// Closes the output of a command; bad_input when all went well but for damage.
+  [[nodiscard]] int finish(output& to, int code) const;
 };
 
 /// Opens the directory; reports errors on stderr and gives bad_input, else success.
@@ -45,8 +51,12 @@ int open_uftrace(const arguments& from, uftrace_data& to);
 int select_records(const arguments& from, uftrace_data& to);
 /// `5us`, `2ms`, `1s`, `3m`, or nanoseconds.
 [[nodiscard]] std::uint64_t read_duration(std::string_view text);
-/// Reports what was damaged.
-void report_faults(const arguments& from, const backsight::uftrace::merge& records);
+/// Reports what was damaged of all that was read.
+void report_faults(const uftrace_data& data, const backsight::uftrace::merge& records);
+/// Reports what is damaged of the data files, for commands that do not read them otherwise.
+void check_data(const uftrace_data& data);
+/// The same for the files of the scheduler and the kernel alone.
+void check_others(const uftrace_data& data);
 
 /// Collects text and hands it on in large pieces.
 class text_out {

@@ -31,13 +31,18 @@ void add_mask(std::string& text, std::uint64_t mask, const std::array<const char
 class raw_dump {
  public:
   raw_dump(const arguments& from, const uftrace_data& data, output& to)
-      : from_(from), recording_(data.recording()), names_(recording_), stacks_(recording_, data.stacks()), merging_(data.merging), values_(names_),
+      : from_(from),
+        data_(data),
+        recording_(data.recording()),
+        names_(recording_),
+        stacks_(recording_, data.stacks()),
+        merging_(data.merging),
+        values_(names_, !from.as.empty()),
         out_(to) {}
 
   int run() {
     header();
     merging_.shorter_than = 0;
-    int code = success;
     for (std::uint32_t i = 0; i < recording_.data.size(); ++i) {
       out_.text() += "reading ";
       out_.text() += recording_.data[i].file;
@@ -49,14 +54,11 @@ class raw_dump {
         before = source.current().time;
         source.next();
       }
-      for (const fault& f : source.faults()) {
-        report_fault(from_.path() + "/" + recording_.data[i].file, f);
-        if (from_.as.empty()) code = bad_input;
-      }
+      for (const fault& f : source.faults()) data_.report(recording_.data[i].file, f);
     }
-    if (const int kernel_code = kernel(); kernel_code != success) code = kernel_code;
+    kernel();
     perf();
-    return code;
+    return success;
   }
 
  private:
@@ -138,10 +140,9 @@ class raw_dump {
   }
 
   /// The events of each file of kernel data. Functions are printed with the 48 bits of address that uftrace keeps.
-  int kernel() {
-    if (recording_.kernel.files.empty()) return success;
+  void kernel() {
+    if (recording_.kernel.files.empty()) return;
     out_.line();
-    int code = success;
     for (std::size_t i = 0; i < recording_.kernel.files.size(); ++i) {
       const uftrace::directory_file& file = recording_.kernel.files[i];
       if (file.bytes.empty()) continue;
@@ -155,11 +156,9 @@ class raw_dump {
       }
       for (const fault& f : events.faults()) {
         out_.flush();
-        report_fault(from_.path() + "/" + file.name, f);
-        if (from_.as.empty()) code = bad_input;
+        data_.report(file.name, f);
       }
     }
-    return code;
   }
 
   void begin_kernel(std::uint64_t time, std::uint32_t tid, const char* kind) {
@@ -216,11 +215,14 @@ class raw_dump {
         add_format(out_.text(), "(%llu)", static_cast<unsigned long long>(source.current().address));
         out_.line();
       }
-      if (const trace_error error = source.error()) (void)report_error(from_.path() + "/" + recording_.perf[i].file, error);
+      if (const trace_error error = source.error())
+        data_.report(recording_.perf[i].file,
+                     {error.code, error.offset, recording_.perf[i].bytes.size() - error.offset});
     }
   }
 
   const arguments& from_;
+  const uftrace_data& data_;
   const uftrace::recording& recording_;
   uftrace::resolver names_;
   uftrace::call_stacks stacks_;
@@ -235,7 +237,6 @@ int dump_members(const arguments& from, const uftrace_data& data, output& to) {
   const uftrace::recording& recording = data.recording();
   uftrace::resolver names(recording);
   text_out out(to);
-  int code = success;
   std::uint64_t left = from.limit.value_or(~std::uint64_t{0});
   for (std::uint32_t i = 0; i < recording.data.size(); ++i) {
     const uftrace::task_data& file = recording.data[i];
@@ -257,15 +258,14 @@ int dump_members(const arguments& from, const uftrace_data& data, output& to) {
       }
     };
     const auto fault_found = [&](const fault& f) {
-      code = bad_input;
       out.flush();
-      report_fault(from.path() + "/" + file.file, f);
+      data.report(file.file, f);
     };
     const uftrace::task_records<O> all(file.bytes, names.sizes_for(i));
     const auto part = uftrace::part_between(all, recording.info, data.indices.empty() ? nullptr : &data.indices[i], data.merging.from, data.merging.until);
     (void)for_each_salvaging(uftrace::task_records<O>(file.bytes.first(part.end).subspan(part.begin), all.context(), part.begin), show, fault_found);
   }
-  return code;
+  return success;
 }
 
 }  // namespace
@@ -278,10 +278,11 @@ int uftrace_dump(const arguments& from) {
   int code = success;
   if (from.as.empty() && !from.raw) {
     code = with_order(data.recording().info.byte_order, [&](auto o) { return dump_members<o()>(from, data, to); });
+    check_others(data);
   } else {
     code = raw_dump(from, data, to).run();
   }
-  return to.close(code);
+  return data.finish(to, code);
 }
 
 }  // namespace cli

@@ -33,7 +33,7 @@ int export_folded(const arguments& from, const uftrace_data& data, text_out& out
   uftrace::merge records(names, data.merging);
   uftrace::flame_graph graph(records, data.stacks());
   graph.run();
-  report_faults(from, records);
+  report_faults(data, records);
   const uftrace::call_tree& tree = graph.tree();
   std::string path;
   std::vector<std::size_t> lengths;
@@ -45,7 +45,10 @@ int export_folded(const arguments& from, const uftrace_data& data, text_out& out
     if (const std::uint64_t samples = graph.samples(at); samples != 0) {
       out.text() += path;
       out.text() += ' ';
-      add_padded(out.text(), samples, 1);
+      std::string number = std::to_string(samples);
+      // The newest uftrace has room for as many digits as the path is long.
+      if (!from.as.empty()) number.resize(std::min(number.size(), path.size()));
+      out.text() += number;
       out.line();
     }
     if (tree.nodes()[at].last_child != tree_node::none) {
@@ -95,11 +98,18 @@ void keep_in_quotes(std::string& text, std::size_t begin) {
 class chrome_export {
  public:
   chrome_export(const arguments& from, const uftrace_data& data, text_out& out)
-      : from_(from), recording_(data.recording()), names_(recording_),
-        records_(names_, data.merging), stacks_(recording_, data.stacks()),
-        values_(names_), out_(out), offset_(recording_.info.utc_offset() * 1'000'000'000) {}
+      : from_(from),
+        data_(data),
+        recording_(data.recording()),
+        names_(recording_),
+        records_(names_, data.merging),
+        stacks_(recording_, data.stacks()),
+        values_(names_, !from.as.empty()),
+        out_(out),
+        offset_(recording_.info.utc_offset() * 1'000'000'000) {}
 
   int run() {
+    stacks_.follow(records_);
     out_.text() += "{\"traceEvents\":[";
     out_.line();
     const auto comms = final_names(recording_);
@@ -114,14 +124,11 @@ class chrome_export {
     }
     merged_record r;
     while (records_.next(r)) {
-      if (records_.estimating() && r.source == uftrace::record_source::perf_file && (r.is_sched_in() || r.is_sched_out())) {
-        uftrace::function_report::estimate_exit(records_, stacks_, r);
-      }
       stacks_.consume(r);
       step(r);
     }
     finish();
-    report_faults(from_, records_);
+    report_faults(data_, records_);
     return success;
   }
 
@@ -272,6 +279,7 @@ class chrome_export {
   }
 
   const arguments& from_;
+  const uftrace_data& data_;
   const uftrace::recording& recording_;
   uftrace::resolver names_;
   uftrace::merge records_;
@@ -289,8 +297,9 @@ int for_each_with_stack(const arguments& from, const uftrace_data& data, uftrace
   if (!from.depth && shown.functions == nullptr) shown.depth = uftrace::every_level;
   std::unordered_map<std::uint64_t, analysis::call_stack> stacks;
   const auto faults = uftrace::for_each_call(names, data.merging, shown, [&](const uftrace::call_event& event) { f(stacks[event.thread], event); });
-  for (const uftrace::task_fault& one : faults) report_fault(from.path() + "/" + data.recording().data[one.data_index].file, one.fault);
-  return faults.empty() ? success : bad_input;
+  for (const uftrace::task_fault& one : faults) data.report(data.recording().data[one.data_index].file, one.fault);
+  check_others(data);
+  return success;
 }
 
 int export_perfetto(const arguments& from, const uftrace_data& data, output& to) {
@@ -329,14 +338,14 @@ int uftrace_export(const arguments& from) {
   if (const int code = open_uftrace(from, data); code != success) return code;
   output to(from.output);
   to.write(data.notice);
-  if (from.to == "perfetto") return to.close(export_perfetto(from, data, to));
-  if (from.to == "dot") return to.close(export_dot(from, data, to));
+  if (from.to == "perfetto") return data.finish(to, export_perfetto(from, data, to));
+  if (from.to == "dot") return data.finish(to, export_dot(from, data, to));
   int code = success;
   {
     text_out out(to);
     code = from.to == "folded" ? export_folded(from, data, out) : chrome_export(from, data, out).run();
   }
-  return to.close(code);
+  return data.finish(to, code);
 }
 
 int uftrace_stacks(const arguments& from) {
@@ -346,7 +355,7 @@ int uftrace_stacks(const arguments& from) {
   uftrace::merge records(names, data.merging);
   uftrace::session_graph graph(records, data.stacks(), true);
   graph.run();
-  report_faults(from, records);
+  report_faults(data, records);
   const auto& nodes = graph.tree().nodes();
   std::vector<std::uint32_t> order;
   for (std::uint32_t i = 0; i < nodes.size(); ++i) {
@@ -397,7 +406,7 @@ int uftrace_stacks(const arguments& from) {
       out.line();
     }
   }
-  return to.close(success);
+  return data.finish(to, success);
 }
 
 }  // namespace cli

@@ -14,15 +14,33 @@ using namespace backsight;
 
 namespace {
 
-/// A number with a unit of time, in nanoseconds; nothing when there is no such unit behind it.
+/// A number with a unit of time, such as `8.873us`, in nanoseconds; nothing when there is no such unit behind it.
 std::optional<std::uint64_t> read_with_unit(std::string_view text) {
-  const auto number = uftrace::detail::take_number(text, 10);
+  auto number = uftrace::detail::take_number(text, 10);
   if (!number) return {};
-  if (text == "ns" || text == "nsec") return *number;
-  if (text == "us" || text == "usec") return *number * 1000;
-  if (text == "ms" || text == "msec") return *number * 1'000'000;
-  if (text == "s" || text == "sec") return *number * 1'000'000'000;
-  if (text == "m" || text == "min") return *number * 60'000'000'000;
+  std::string_view fraction;
+  if (uftrace::detail::take(text, ".")) {
+    fraction = text.substr(0, std::min(text.find_first_not_of("0123456789"), text.size()));
+    text.remove_prefix(fraction.size());
+  }
+  static constexpr struct {
+    std::string_view name, longer;
+    std::uint64_t nanoseconds;
+  } units[] = {{"ns", "nsec", 1},
+               {"us", "usec", 1000},
+               {"ms", "msec", 1'000'000},
+               {"s", "sec", 1'000'000'000},
+               {"m", "min", 60'000'000'000}};
+  for (const auto& unit : units) {
+    const bool same = uftrace::detail::begins_as(text, unit.name) && text.size() == unit.name.size();
+    if (!same && !(uftrace::detail::begins_as(text, unit.longer) && text.size() == unit.longer.size())) continue;
+    std::uint64_t part = unit.nanoseconds, sum = *number * unit.nanoseconds;
+    for (const char digit : fraction.substr(0, 12)) {
+      sum += static_cast<std::uint64_t>(digit - '0') * (part / 10);
+      part /= 10;
+    }
+    return sum;
+  }
   return {};
 }
 
@@ -103,6 +121,7 @@ bool add_rules(const arguments& from, std::string_view text, const uftrace::filt
     std::string_view pattern = text.substr(0, end);
     text = end == std::string_view::npos ? std::string_view{} : text.substr(end + 1);
     uftrace::filter_action made = action;
+    std::string module;
     const std::size_t at = pattern.find('@');
     std::string_view actions = at == std::string_view::npos ? std::string_view{} : pattern.substr(at + 1);
     pattern = pattern.substr(0, at);
@@ -115,10 +134,17 @@ bool add_rules(const arguments& from, std::string_view text, const uftrace::filt
       else if (one == "hide") made.hide = true;
       else if (uftrace::detail::take(one, "depth="))
         made.depth = static_cast<std::int32_t>(uftrace::detail::take_number(one, 10).value_or(1024));
-      else return report_error(from.path(), "there is no action " + std::string(one)), false;
+      else if (uftrace::is_trigger_action(one))
+        return report_error(from.path(), "there is no action " + std::string(one)), false;
+      else if (module.empty()) module = one;
     }
-    if (!to.add(std::string(pattern), kind, made))
-      return report_error(from.path(), "not a regular expression: " + std::string(pattern)), false;
+    const errc error = to.add(uftrace::short_name(pattern), kind, made, module, !from.as.empty());
+    if (error == errc::ok) continue;
+    const char* const why = error == errc::bad_text ? "not a regular expression: "
+                            : error == errc::unsupported_type
+                                ? "this program was built without RE2, which regular expressions need: "
+                                : "a pattern that takes more than is allowed: ";
+    return report_error(from.path(), why + std::string(pattern)), false;
   }
   return true;
 }

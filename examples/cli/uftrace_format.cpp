@@ -9,6 +9,9 @@
 #include <sys/stat.h>
 
 #include <backsight/core/text.hpp>
+#ifdef BACKSIGHT_HAVE_RE2
+#include <backsight/io/re2_patterns.hpp>
+#endif
 
 namespace cli {
 
@@ -24,23 +27,68 @@ bool detect(const std::string& path, byte_view) {
 
 }  // namespace
 
+void uftrace_data::report(const std::string& file, const fault& fault) const {
+  damaged = true;
+  report_fault(path + "/" + file, fault);
+}
+
+int uftrace_data::finish(output& to, int code) const { return to.close(damaged && code == success ? bad_input : code); }
+
+uftrace::pattern_engine name_patterns() {
+#ifdef BACKSIGHT_HAVE_RE2
+  return io::re2_patterns();
+#else
+  return {};
+#endif
+}
+
 int open_uftrace(const arguments& from, uftrace_data& to) {
-  auto opened = io::uftrace_directory::open(from.path(), true);
+  auto opened = io::uftrace_directory::open(from.path(), true, name_patterns());
   if (!opened) {
     if (opened.error().code == errc::io) return report_error(from.path(), std::strerror(errno));
     return report_error(from.path() + "/info", opened.error());
   }
   to.directory = std::move(opened).value();
-  const uftrace::recording& recording = to.recording();
-  for (const auto& [file, fault] : recording.faults) report_fault(from.path() + "/" + file, fault);
+  to.path = from.path();
+  for (const std::string& name : to.directory.passed_by())
+    (void)report_error(to.path + "/" + name, "no file that a recording has; passed by");
+  for (const auto& [file, fault] : to.recording().faults) {
+    to.report(file, fault);
+    if (fault.code == errc::capacity || fault.code == errc::unsupported_type)
+      (void)report_error(
+          to.path + "/" + file,
+          fault.code == errc::capacity
+              ? "a pattern takes more than is allowed; values of the functions that it names are not known"
+              : "patterns are regular expressions, and this program was built without RE2");
+  }
   return select_records(from, to);
 }
 
-void report_faults(const arguments& from, const uftrace::merge& records) {
-  for (const auto& [index, fault] : records.faults()) {
-    report_fault(from.path() + "/" + records.source().data[index].file, fault);
+void report_faults(const uftrace_data& data, const uftrace::merge& records) {
+  for (const auto& [index, fault] : records.faults()) data.report(data.recording().data[index].file, fault);
+  for (const auto& [file, fault] : records.other_faults()) data.report(file, fault);
+}
+
+namespace {
+
+void check(const uftrace_data& data, const uftrace::merge_options& merging) {
+  uftrace::resolver names(data.recording());
+  uftrace::merge records(names, merging);
+  uftrace::merged_record r;
+  while (records.next(r)) {
   }
-  for (const auto& [file, fault] : records.other_faults()) report_fault(from.path() + "/" + file, fault);
+  report_faults(data, records);
+}
+
+}  // namespace
+
+void check_data(const uftrace_data& data) { check(data, data.merging); }
+
+void check_others(const uftrace_data& data) {
+  const std::vector<bool> none(data.recording().data.size());
+  uftrace::merge_options merging = data.merging;
+  merging.tasks = &none;
+  check(data, merging);
 }
 
 namespace {

@@ -2,6 +2,7 @@
 #include "uftrace_data.hpp"
 
 #include <algorithm>
+#include <unordered_map>
 
 namespace cli {
 
@@ -91,7 +92,7 @@ int print_graphs(const arguments& from, const uftrace_data& data, text_out& out)
   uftrace::merge records(names, data.merging);
   uftrace::session_graph graph(records, data.stacks());
   graph.run();
-  report_faults(from, records);
+  report_faults(data, records);
   if (graph.broken()) {
     const uftrace::task_data& file = recording.data[graph.broken_at().data_index];
     (void)report_error(from.path() + "/" + file.file, trace_error{errc::time_reversed, graph.broken_at().offset});
@@ -150,6 +151,7 @@ class task_graph {
 
   int run() {
     measure();
+    find_children();
     std::string& text = out_.text();
     text += "========== TASK GRAPH ==========\n# TOTAL TIME   SELF TIME     TID      TASK NAME\n";
     if (!recording_.tasks.empty()) print(0, 0);
@@ -166,12 +168,10 @@ class task_graph {
     uftrace::call_stacks stacks(recording_, data_.stacks());
     std::vector<std::uint64_t> first(times_.size()), last(times_.size()), idle(times_.size()), since(times_.size());
     uftrace::merged_record r;
+    stacks.follow(records);
     comms_ = std::vector<std::string>(times_.size());
     for (std::size_t i = 0; i < times_.size(); ++i) comms_[i] = recording_.tasks[i].comm;
     while (records.next(r)) {
-      if (records.estimating() && r.source == uftrace::record_source::perf_file && (r.is_sched_in() || r.is_sched_out())) {
-        uftrace::function_report::estimate_exit(records, stacks, r);
-      }
       stacks.consume(r);
       uftrace::task_stack& t = stacks.of(r);
       const std::uint32_t number = recording_.data[r.data_index].task;
@@ -198,6 +198,7 @@ class task_graph {
         since[number] = 0;
       }
     }
+    report_faults(data_, records);
     for (std::size_t i = 0; i < times_.size(); ++i) {
       if (since[i] != 0) idle[i] += last[i] - since[i];
       times_[i].total = last[i] - first[i];
@@ -205,17 +206,13 @@ class task_graph {
     }
   }
 
-  [[nodiscard]] std::vector<std::uint32_t> children(std::uint32_t number) const {
-    std::vector<std::uint32_t> all;
-    const uftrace::task& parent = recording_.tasks[number];
+  /// Threads below their process, processes below the one that forked them.
+  void find_children() {
     for (std::uint32_t i = 0; i < recording_.tasks.size(); ++i) {
       const uftrace::task& t = recording_.tasks[i];
-      if (i == number) continue;
-      const bool thread = t.tid != t.pid && t.pid == parent.tid;
-      const bool forked = t.tid == t.pid && t.parent != 0 && t.parent == parent.tid;
-      if ((thread || forked) && times_[i].total >= filter_) all.push_back(i);
+      const std::uint32_t above = t.tid != t.pid ? t.pid : t.parent;
+      if (above != 0 && above != t.tid && times_[i].total >= filter_) children_[above].push_back(i);
     }
-    return all;
   }
 
   void print(std::uint32_t number, int levels) {
@@ -233,7 +230,9 @@ class task_graph {
     text += indent_;
     text += comms_[number];
     out_.line();
-    const auto below = children(number);
+    const auto found = children_.find(t.tid);
+    const std::vector<std::uint32_t> none;
+    const std::vector<std::uint32_t>& below = found == children_.end() ? none : found->second;
     bool after_fork = false;
     for (std::size_t i = 0; i < below.size(); ++i) {
       const bool last = i + 1 == below.size();
@@ -260,6 +259,7 @@ class task_graph {
   text_out& out_;
   std::vector<task_times> times_;
   std::vector<std::string> comms_;
+  std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> children_;  ///< by tid, in the order of task.txt
   std::string indent_, columns_text_;
 };
 
@@ -275,7 +275,7 @@ int uftrace_graph(const arguments& from) {
     text_out out(to);
     code = from.by_task ? task_graph(data, out).run() : print_graphs(from, data, out);
   }
-  return to.close(code);
+  return data.finish(to, code);
 }
 
 }  // namespace cli

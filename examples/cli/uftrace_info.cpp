@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <unordered_set>
 
 #include <backsight/core/escape.hpp>
 
@@ -98,7 +99,7 @@ void print_process(const uftrace::recording& recording, text_out& out) {
       const std::string_view spec = info.value(key);
       if (!spec.empty()) add_line(out, label, spec);
     }
-    if (recording.use_auto) add_line(out, "auto-args", "true");
+    if (recording.values.all_automatic) add_line(out, "auto-args", "true");
   }
   if (info.has_item(12)) add_line(out, "pattern", info.value("pattern_type"));
   if (info.has_item(2)) add_line(out, "exit status", exit_status(info.value("exit_status")));
@@ -127,6 +128,8 @@ void print_tasks(const uftrace::recording& recording, text_out& out) {
     while (source.next()) first[source.current().data_index] = std::min(first[source.current().data_index], source.current().time);
   }
   const auto names = final_names(recording);
+  std::unordered_set<std::uint32_t> starters;
+  for (const uftrace::session& s : recording.sessions) starters.insert(s.pid);
   for (const std::uint32_t i : order) {
     const uftrace::task& t = recording.tasks[i];
     const auto data = recording.data_index.find(t.tid);
@@ -138,8 +141,7 @@ void print_tasks(const uftrace::recording& recording, text_out& out) {
       size = recording.data[data->second].bytes.size();
       comm = names[data->second];
     }
-    const bool starts = std::any_of(recording.sessions.begin(), recording.sessions.end(),
-                                    [&](const uftrace::session& s) { return s.pid == t.tid; });
+    const bool starts = starters.contains(t.tid);
     const std::string flags = std::string(t.tid == t.pid ? "F" : "") + (starts ? "S" : "");
     add_format(text, " %13llu.%09llu  %-5s  [%7u]  %-16s ", static_cast<unsigned long long>(time / 1'000'000'000),
                static_cast<unsigned long long>(time % 1'000'000'000), flags.c_str(), t.tid, comm.c_str());
@@ -185,6 +187,7 @@ int uftrace_info(const arguments& from) {
   uftrace_data data;
   if (const int code = open_uftrace(from, data); code != success) return code;
   output to(from.output);
+  check_data(data);
   {
     text_out out(to);
     if (from.format == "json") {
@@ -201,7 +204,7 @@ int uftrace_info(const arguments& from) {
       out.line();
     }
   }
-  return to.close(success);
+  return data.finish(to, success);
 }
 
 }  // namespace cli

@@ -37,9 +37,16 @@ uftrace::merge_options with_external(uftrace::merge_options options) {
 class replay {
  public:
   replay(const arguments& from, const uftrace_data& data, output& to)
-      : from_(from), recording_(data.recording()), exact_(from.as == "uftrace"), names_(recording_),
+      : from_(from),
+        data_(data),
+        recording_(data.recording()),
+        exact_(from.as == "uftrace"),
+        names_(recording_),
         records_(names_, with_external(data.merging)),
-        stacks_(recording_, data.stacks()), values_(names_), out_(to), tasks_(recording_.data.size()) {
+        stacks_(recording_, data.stacks()),
+        values_(names_, exact_),
+        out_(to),
+        tasks_(recording_.data.size()) {
     for (std::size_t i = 0; i < tasks_.size(); ++i) {
       const std::uint32_t number = recording_.data[i].task;
       if (number != uftrace::task_data::no_task) tasks_[i].comm = recording_.tasks[number].comm;
@@ -54,9 +61,10 @@ class replay {
 
   int run() {
     if (!choose_columns()) return usage;
+    stacks_.follow(records_);
     header();
     merged_record r;
-    while (take(r)) {
+    while (next(r)) {
       if (stacks_.of(r).outside_program) continue;
       switch (r.type) {
         case record_type::entry: entry(r); break;
@@ -67,7 +75,7 @@ class replay {
     }
     remaining();
     out_.flush();
-    report_faults(from_, records_);
+    report_faults(data_, records_);
     return success;
   }
 
@@ -126,12 +134,16 @@ class replay {
     return names_.find(r.data_index, r.time, r.address & 0xffffffffffff);
   }
 
-  /// Reads and consumes the next record.
-  bool take(merged_record& r) {
-    if (!records_.next(r)) return false;
-    if (records_.estimating() && r.source == uftrace::record_source::perf_file && (r.is_sched_in() || r.is_sched_out())) {
-      uftrace::function_report::estimate_exit(records_, stacks_, r);
-    }
+  /// Looks at the next record and consumes it.
+  bool next(merged_record& r) {
+    if (records_.peek() == nullptr) return false;
+    take(r);
+    return true;
+  }
+
+  /// Consumes the record that was looked at.
+  void take(merged_record& r) {
+    records_.take(r);
     const bool program = !r.is_event() && r.source != uftrace::record_source::kernel_file;
     if ((program || stacks_.of(r).height != 0) && r.type != record_type::lost && (first_ == 0 || r.time < first_)) {
       first_ = r.time;
@@ -140,7 +152,6 @@ class replay {
     if (r.address == uftrace::task_name && r.source == uftrace::record_source::perf_file) {
       tasks_[r.data_index].comm = std::string(uftrace::detail::as_text(r.payload));
     }
-    return true;
   }
 
   struct prefix {
@@ -226,20 +237,20 @@ class replay {
       if (same_file && !wait && next->depth <= r.depth) return next->type == record_type::exit && next->depth == r.depth;
       if (next->source == uftrace::record_source::kernel_file && t.user_height == 0) {
         merged_record hidden;
-        (void)take(hidden);
+        take(hidden);
         continue;
       }
       if (next->is_event()) {
         if (uftrace::call_stacks::show_event(t)) return wait && next->is_sched_in() && next->data_index == r.data_index;
         merged_record hidden;
-        (void)take(hidden);
+        take(hidden);
         continue;
       }
       if (next->type == record_type::entry) {
         const uftrace::function& f = names_.find(next->data_index, next->time, next->address);
         if (stacks_.would_show_entry(t, names_, f)) return false;
         merged_record hidden;
-        (void)take(hidden);
+        take(hidden);
         stacks_.note(stacks_.of(hidden), f.special);
         (void)stacks_.show_entry(stacks_.of(hidden), names_, f);
         continue;
@@ -247,7 +258,7 @@ class replay {
       const uftrace::frame* const top = stacks_.slot(t, t.height - 1);
       if (t.started && top != nullptr && top->hidden) {
         merged_record hidden;
-        (void)take(hidden);
+        take(hidden);
         (void)stacks_.show_exit(stacks_.of(hidden));
         continue;
       }
@@ -273,9 +284,9 @@ class replay {
       const uftrace::symbol& symbol = recording_.objects[f.object].symbols.symbols()[f.symbol];
       const std::uint32_t session = names_.session_of(r.data_index, r.time);
       std::uint64_t base = 0;
-      for (const uftrace::object_mapping& m : recording_.sessions[session].mappings) {
-        if (m.object == f.object && m.start <= from && from < m.end) base = m.start;
-      }
+      if (const auto* const m = uftrace::resolver::find_mapped(recording_.sessions[session], from);
+          m != nullptr && m->object == f.object)
+        base = m->start;
       add_format(out_.text(), " /* from %s+%#llx */", names_.name(f.name).c_str(),
                  static_cast<unsigned long long>(from - base - symbol.address));
     }
@@ -300,7 +311,7 @@ class replay {
     const std::int64_t level = t.height - 1;
     if (merging_ && !jumps && ends_here(r, false)) {
       merged_record end;
-      (void)take(end);
+      take(end);
       (void)stacks_.show_exit(t);
       // uftrace takes the slot of the entry, also when a hidden longjmp made the exit pop another one.
       if (const uftrace::frame* const slot = stacks_.slot(t, exact_ ? level : t.height)) p.duration = slot->total;
@@ -381,7 +392,7 @@ class replay {
     std::string& text = out_.text();
     if (r.is_sched_out() && merging_ && ends_here(r, true)) {
       merged_record end;
-      (void)take(end);
+      take(end);
       if (const uftrace::frame* const slot = stacks_.slot(t, t.height)) p.duration = slot->total;
       begin_line(p, r, depth);
       text += r.address == uftrace::sched_out ? "/* linux:schedule */" : "/* linux:schedule (pre-empted) */";
@@ -472,6 +483,7 @@ class replay {
   }
 
   const arguments& from_;
+  const uftrace_data& data_;
   const uftrace::recording& recording_;
   bool exact_;
   uftrace::resolver names_;
@@ -497,7 +509,7 @@ int uftrace_replay(const arguments& from) {
   output to(from.output);
   to.write(data.notice);
   const int code = replay(from, data, to).run();
-  return to.close(code);
+  return data.finish(to, code);
 }
 
 }  // namespace cli

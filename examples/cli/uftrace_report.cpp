@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <thread>
 
 #include <backsight/core/escape.hpp>
@@ -30,7 +31,7 @@ std::vector<named_row> rows_of(uftrace::merge& records, const uftrace::function_
 
 /// Whether tasks can be worked on one by one: nothing that happens in one may matter to another.
 bool independent(const uftrace::recording& from) {
-  if (from.info.has(uftrace::feature::estimate_return)) return false;
+  if (from.info.has(uftrace::feature::estimate_return) || !from.kernel.files.empty()) return false;
   for (const uftrace::perf_data& file : from.perf) {
     if (!file.bytes.empty()) return false;
   }
@@ -43,16 +44,25 @@ std::vector<named_row> parallel_rows(const uftrace_data& data, unsigned jobs, bo
   std::atomic<std::size_t> next = 0;
   std::atomic<std::uint64_t> jumps = 0;
   std::vector<std::map<std::string, uftrace::report_row>> parts(jobs);
+  std::vector<std::pair<std::uint32_t, fault>> faults;
+  // Tasks in turns make groups of much the same size; so many more groups than threads keep all of them busy to the end.
+  const std::size_t groups = std::min<std::size_t>(std::size_t{8} * jobs, std::max<std::size_t>(whole.data.size(), 1));
+  std::mutex reporting;
   const auto work = [&](std::size_t job) {
-    uftrace::recording one = whole;
-    for (std::size_t i = next++; i < whole.data.size(); i = next++) {
-      // Only the one task's file is read; the others are there, so that forks find their parents, but empty.
-      for (std::size_t k = 0; k < whole.data.size(); ++k) one.data[k].bytes = k == i ? whole.data[k].bytes : byte_view{};
-      uftrace::resolver names(one);
-      uftrace::merge records(names, data.merging);
+    for (std::size_t group = next++; group < groups; group = next++) {
+      std::vector<bool> tasks(whole.data.size());
+      for (std::size_t i = group; i < tasks.size(); i += groups) tasks[i] = true;
+      uftrace::merge_options options = data.merging;
+      options.tasks = &tasks;
+      uftrace::resolver names(whole);
+      uftrace::merge records(names, options);
       uftrace::function_report report(records, data.stacks());
       report.run();
       if (report.jumps() != 0) ++jumps;
+      {
+        const std::lock_guard one(reporting);
+        for (const auto& [index, fault] : records.faults()) faults.emplace_back(index, fault);
+      }
       for (const named_row& row : rows_of(records, report)) {
         const auto [at, added] = parts[job].emplace(row.name, row.row);
         if (!added) at->second.add(row.row);
@@ -64,6 +74,11 @@ std::vector<named_row> parallel_rows(const uftrace_data& data, unsigned jobs, bo
   work(0);
   for (std::thread& thread : threads) thread.join();
   possible = jumps < 2;
+  if (!possible) return {};
+  std::sort(faults.begin(), faults.end(), [](const auto& a, const auto& b) {
+    return std::pair(a.first, a.second.offset) < std::pair(b.first, b.second.offset);
+  });
+  for (const auto& [index, fault] : faults) data.report(whole.data[index].file, fault);
   for (std::size_t job = 1; job < parts.size(); ++job) {
     for (const auto& [name, row] : parts[job]) {
       const auto [at, added] = parts[0].emplace(name, row);
@@ -172,12 +187,12 @@ void print_machine(const arguments& from, text_out& out, const std::vector<named
   }
 }
 
-int report_tasks(const arguments& from, const uftrace_data& data, text_out& out) {
+int report_tasks(const uftrace_data& data, text_out& out) {
   uftrace::resolver names(data.recording());
   uftrace::merge records(names, data.merging);
   uftrace::task_report report(records, data.stacks());
   report.run();
-  report_faults(from, records);
+  report_faults(data, records);
   auto rows = report.rows();
   std::erase_if(rows, [](const uftrace::task_report_row& row) { return row.calls == 0; });
   const auto tid = [&](const uftrace::task_report_row& row) { return std::to_string(data.recording().data[row.data_index].tid); };
@@ -213,7 +228,7 @@ int uftrace_report(const arguments& from) {
   {
     text_out out(to);
     if (from.by_task) {
-      code = report_tasks(from, data, out);
+      code = report_tasks(data, out);
     } else {
       std::vector<named_row> rows;
       bool done = false;
@@ -223,7 +238,7 @@ int uftrace_report(const arguments& from) {
         uftrace::merge records(names, data.merging);
         uftrace::function_report report(records, data.stacks());
         report.run();
-        report_faults(from, records);
+        report_faults(data, records);
         rows = rows_of(records, report);
       }
       std::string sort = from.sort;
@@ -234,7 +249,7 @@ int uftrace_report(const arguments& from) {
       else print_machine(from, out, rows);
     }
   }
-  return to.close(code);
+  return data.finish(to, code);
 }
 
 }  // namespace cli

@@ -7,6 +7,8 @@ namespace backsight::test {
 
 /// Calls of operator new so far, in the whole program.
 [[nodiscard]] std::size_t allocations() noexcept;
+/// The bytes that they asked for.
+[[nodiscard]] std::size_t allocated_bytes() noexcept;
 
 /// The number of calls of operator new while `f` runs: `CHECK(allocations_in([&] { ... }) == 0)`.
 template <class F>

@@ -4,7 +4,8 @@
 
 Usage: agreement.py PROGRAM [--data FOLDER] [NAME...]
 
-FOLDER holds the directories; without it the folder uftrace/ of the environment variable BACKSIGHT_CORPUS is used.
+FOLDER holds the directories; without it the folders uftrace/ and uftrace-more/ of the environment variable BACKSIGHT_CORPUS are
+used.
 
 Exit code 0 when all agree but for those named in ALLOWED, 1 otherwise, 77 when BACKSIGHT_CORPUS is not set.
 """
@@ -35,7 +36,8 @@ COMMANDS = {
 }
 # uftrace reads the line table of the traced program itself here, which the directory does not hold.
 ALLOWED = {("callsite", "replay.txt"), ("callsite", "replay.fields.txt")}
-TIME = re.compile(rb'"recorded_time":"[^"]*"')
+# When the copied file was made, and what the uftrace that read it calls itself.
+READING = re.compile(rb'"(recorded_time|version)":"[^"]*"')
 
 
 def expected_text(path):
@@ -49,7 +51,7 @@ def check(program, folder, path):
                          env={**os.environ, "LC_ALL": "C", "TZ": "UTC"}, timeout=120)
     wanted, got = expected_text(path), run.stdout
     if name == "dump.chrome.json":
-        wanted, got = TIME.sub(b"", wanted), TIME.sub(b"", got)
+        wanted, got = READING.sub(b"", wanted), READING.sub(b"", got)
     if wanted == got:
         return name, "="
     if (folder.name, name) in ALLOWED:
@@ -67,13 +69,13 @@ def main():
         return 2
     names = sys.argv[2:]
     if names[:1] == ["--data"]:
-        data, names = pathlib.Path(names[1]), names[2:]
+        data, names = [pathlib.Path(names[1])], names[2:]
     elif os.environ.get("BACKSIGHT_CORPUS"):
-        data = pathlib.Path(os.environ["BACKSIGHT_CORPUS"]) / "uftrace"
+        data = [pathlib.Path(os.environ["BACKSIGHT_CORPUS"]) / name for name in ("uftrace", "uftrace-more")]
     else:
         print("BACKSIGHT_CORPUS is not set; nothing compared")
         return 77
-    folders = sorted(p for p in data.iterdir() if (p / "expected").is_dir())
+    folders = [p for where in data if where.is_dir() for p in sorted(where.iterdir()) if (p / "expected").is_dir()]
     if names:
         folders = [f for f in folders if f.name in names]
     columns = list(COMMANDS)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <backsight/uftrace/arguments.hpp>
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -13,101 +14,62 @@ using namespace backsight::uftrace;
 namespace {
 
 value_spec one(std::string_view text, std::size_t long_size = 8) {
-  const auto specs = read_value_specs(text, long_size);
-  REQUIRE(specs.size() == 1);
-  return specs[0];
+  const auto spec = read_value_spec(text, long_size);
+  REQUIRE(spec.has_value());
+  return *spec;
+}
+
+/// A list as `index` and letter of each item; an S for a place of its own.
+std::string text_of(const std::vector<value_spec>& list) {
+  std::string text;
+  for (const value_spec& item : list) text += std::to_string(item.index) + static_cast<char>(item.format) + ' ';
+  return text;
+}
+
+std::string list_of(std::string_view text, bool returns = false) {
+  const value_list list = read_value_list(text, 8, returns);
+  return (list.good ? "" : "bad ") + text_of(list.values) + std::string(list.module);
 }
 
 }  // namespace
 
-TEST_CASE("sets of globs hold characters, ranges with both ends, and their own signs where a shell allows it") {
-  CHECK(matches_glob("[abc]", "c"));
-  CHECK_FALSE(matches_glob("[abc]", "d"));
-  for (const char* const in : {"b", "c", "d"}) CHECK(matches_glob("[b-d]", in));
-  for (const char* const out : {"a", "e", "-"}) CHECK_FALSE(matches_glob("[b-d]", out));
-  CHECK(matches_glob("[]a]", "]"));
-  CHECK(matches_glob("[]a]", "a"));
-  CHECK_FALSE(matches_glob("[]a]", "b"));
-  CHECK_FALSE(matches_glob("[]a]", "]a]"));
-  CHECK(matches_glob("[!]a]", "b"));
-  CHECK_FALSE(matches_glob("[!]a]", "]"));
-  CHECK_FALSE(matches_glob("[^]a]", "a"));
-  CHECK(matches_glob("[!b-d]", "a"));
-  CHECK(matches_glob("[!b-d]", "e"));
-  CHECK_FALSE(matches_glob("[!b-d]", "b"));
-  CHECK_FALSE(matches_glob("[!b-d]", "d"));
-  CHECK(matches_glob("[a-]", "-"));
-  CHECK(matches_glob("[a-]", "a"));
-  CHECK_FALSE(matches_glob("[a-]", "b"));
-  CHECK(matches_glob("[-a]", "-"));
-  CHECK(matches_glob("[a-cx-z]", "y"));
-  CHECK_FALSE(matches_glob("[a-cx-z]", "d"));
-  CHECK(matches_glob("[a-c]d", "cd"));
-  // What is not closed is no set.
-  CHECK(matches_glob("[ab", "[ab"));
-  CHECK_FALSE(matches_glob("[ab", "a"));
-  CHECK(matches_glob("f[", "f["));
-  CHECK(matches_glob("[]", "[]"));
-}
-
-TEST_CASE("stars of globs stand for any characters, question marks for one") {
-  CHECK(matches_glob("", ""));
-  CHECK_FALSE(matches_glob("", "a"));
-  CHECK_FALSE(matches_glob("a", ""));
-  CHECK(matches_glob("**", ""));
-  CHECK_FALSE(matches_glob("?", ""));
-  CHECK_FALSE(matches_glob("?", "ab"));
-  CHECK(matches_glob("?b", "ab"));
-  CHECK(matches_glob("a*", "a"));
-  CHECK(matches_glob("*a", "a"));
-  CHECK(matches_glob("*ab", "aab"));
-  CHECK(matches_glob("*a*a", "aa"));
-  CHECK_FALSE(matches_glob("*a*a", "a"));
-  CHECK(matches_glob("a*?c", "abc"));
-  CHECK_FALSE(matches_glob("a*?c", "ac"));
-  CHECK(matches_glob("*[ab]c", "xxbbc"));
-  CHECK(matches_glob("\\?", "?"));
-  CHECK_FALSE(matches_glob("\\?", "a"));
-  CHECK(matches_glob("\\[a]", "[a]"));
-  CHECK(matches_glob("a\\", "a\\"));  // nothing to quote behind it
-}
-
 TEST_CASE("of two items for one place the exact name wins, else the later one") {
-  const auto spec = [](const char* pattern, bool is_pattern, std::string_view values) {
-    return function_spec{pattern, is_pattern, read_value_specs(values, 8)};
+  struct part {
+    bool exact;
+    std::string_view values;
   };
-  const auto merged = [](const std::vector<function_spec>& all) {
-    std::vector<value_spec> list;
-    std::vector<bool> exact;
-    for (const function_spec& item : all) merge_value_specs(list, exact, item);
-    CHECK(exact.size() == list.size());
-    std::string text;
-    for (const value_spec& item : list) {
-      text += std::to_string(item.index) + static_cast<char>(item.format) + ' ';
-    }
-    return text;
+  const auto merged = [](const std::vector<part>& all) {
+    value_collection list;
+    for (const part& item : all) list.add(read_value_list(item.values, 8, false).values, item.exact);
+    return text_of(list.values());
   };
-  CHECK(merged({spec("f", false, "arg1/i"), spec("f.*", true, "arg1/x")}) == "1i ");
-  CHECK(merged({spec("f.*", true, "arg1/x"), spec("f", false, "arg1/i")}) == "1i ");
-  CHECK(merged({spec("f", false, "arg1/i"), spec("f", false, "arg1/u")}) == "1u ");
-  CHECK(merged({spec("f.*", true, "arg1/x"), spec(".*", true, "arg1/u")}) == "1u ");
-  CHECK(merged({spec("f", false, "arg1/i"), spec(".*", true, "arg2/u,arg1/x")}) == "1i 2u ");
-  CHECK(merged({spec(".*", true, "arg2/u"), spec("f", false, "arg1/i")}) == "2u 1i ");
-  CHECK(merged({spec(".*", true, "arg1/u"), spec("f", false, "arg1/i"), spec("f.*", true, "arg1/x")}) == "1i ");
+  CHECK(merged({{true, "arg1/i"}, {false, "arg1/x"}}) == "1i ");
+  CHECK(merged({{false, "arg1/x"}, {true, "arg1/i"}}) == "1i ");
+  CHECK(merged({{true, "arg1/i"}, {true, "arg1/u"}}) == "1u ");
+  CHECK(merged({{false, "arg1/x"}, {false, "arg1/u"}}) == "1u ");
+  CHECK(merged({{true, "arg1/i"}, {false, "arg2/u,arg1/x"}}) == "1i 2u ");
+  CHECK(merged({{false, "arg2/u"}, {true, "arg1/i"}}) == "2u 1i ");
+  CHECK(merged({{false, "arg1/u"}, {true, "arg1/i"}, {false, "arg1/x"}}) == "1i ");
   // The second of two places is exact, the first is not.
-  CHECK(merged({spec(".*", true, "arg1/u"), spec("f", false, "arg2/i"), spec("f.*", true, "arg1/x,arg2/x")}) ==
-        "1x 2i ");
-  CHECK(merged({spec("f", false, "arg1/i,fparg1/32,arg1/u%stack+1")}) == "1i 1f 1u ");
+  CHECK(merged({{false, "arg1/u"}, {true, "arg2/i"}, {false, "arg1/x,arg2/x"}}) == "1x 2i ");
+  CHECK(merged({{true, "arg1/i,fparg1/32,arg1/u%stack+1"}}) == "1i 1f 1u ");
+  // What takes the place of another keeps the number that the place had.
+  CHECK(merged({{true, "arg1%stack+2"}, {true, "arg7/x%stack+2"}}) == "1x ");
 }
 
-TEST_CASE("items have the same place by their word of the stack, or by kind and number") {
-  CHECK(one("arg1/i").same_place(one("arg1/x%rdi")));
+TEST_CASE("items have the same place by their word of the stack, their register, or by kind and number") {
+  CHECK_FALSE(one("arg1/i").same_place(one("arg1/x%rdi")));
+  CHECK(one("arg1/i%RDI").same_place(one("arg2/x%rdi")));
+  CHECK_FALSE(one("arg1/i%RDI").same_place(one("arg1/x%rsi")));
   CHECK_FALSE(one("arg1").same_place(one("arg2")));
   CHECK_FALSE(one("arg1").same_place(one("fparg1")));
+  CHECK(one("arg1/f32").same_place(one("fparg1")));
   CHECK(one("arg1%stack+2").same_place(one("fparg3%stack+2")));
+  CHECK(one("arg1%stack2").same_place(one("arg3%stack+2")));
   CHECK_FALSE(one("arg1%stack+2").same_place(one("arg1%stack+3")));
   CHECK_FALSE(one("arg1%stack+1").same_place(one("arg1")));
   CHECK(one("retval").same_place(one("retval/s")));
+  CHECK_FALSE(one("retval").same_place(one("retval/f")));
 }
 
 TEST_CASE("each value takes its size, padded to 4 bytes") {
@@ -145,7 +107,7 @@ TEST_CASE("each value takes its size, padded to 4 bytes") {
 }
 
 TEST_CASE("values lie one behind the other") {
-  const auto specs = read_value_specs("arg1/i32,arg2/s,arg3", 8);
+  const auto specs = read_value_list("arg1/i32,arg2/s,arg3", 8, false).values;
   test::byte_builder values;
   values.u32(7).u16(3).text("abc").fill(3).u64(9);
   CHECK(values_extent(specs, values.view(), order::little).size == 20);
@@ -154,27 +116,51 @@ TEST_CASE("values lie one behind the other") {
   CHECK(values_extent({}, values.view(), order::little).size == 0);
 }
 
-TEST_CASE("numbers of specifications end at their limits") {
+TEST_CASE("items give format, size and place") {
   CHECK(one("arg65535").index == 65535);
-  CHECK(one("arg1%stack+65535").stack == 65535);
-  CHECK(one("arg1%stack+65536").stack == 0);
+  CHECK(one("arg9999999").index == 9999999);  // no function has it; the recorder stores zeros
+  CHECK(one("arg0x10").index == 16);
+  CHECK(one("arg010").index == 8);
+  CHECK(one("arg1%stack+32767").location == 32767);
   CHECK(one("arg1/t65535:x").size == 65535);
   CHECK(one("arg1/i64", 4).size == 8);
   CHECK(one("arg1", 4).size == 4);
   CHECK(one("arg1/e:color", 4).type_name == "color");
+  CHECK(one("arg1/e:color", 4).size == 4);
+  CHECK(one("arg3/t8:pt%RDI").type_name == "pt");
+  CHECK(one("arg3/t16:pt%RDI+RSI").same_place(one("arg1%rsi")));
+  CHECK(one("arg2/t16:two%stack+1").location == 1);
+  CHECK(one("fparg2/80%stack+1").size == 10);
   CHECK(one("retval/f").size == 8);
   CHECK(one("retval/f32").size == 4);
+  CHECK(one("retval").is_return());
+  CHECK_FALSE(one("arg1").is_return());
   CHECK(one("fparg1").format == value_format::floating);
-  CHECK(one("arg1/q").format == value_format::automatic);
-  CHECK(read_value_specs("other1,arg,,arg2", 8).size() == 1);
-  CHECK(read_value_specs("arg65536,arg2", 8).back().index == 2);
+  CHECK(one("fparg1/80").size == 10);
+  CHECK(one("arg1/d32").size == 4);
 }
 
-TEST_CASE("names with special characters are patterns, operators are not") {
-  for (const char* const pattern :
-       {"a.", "a?", "a*", "a+", "a-b", "^a", "a$", "a|b", "(a", "a)", "[a", "a]", "{a", "a}"})
-    CHECK(is_name_pattern(pattern));
-  for (const char* const name : {"a", "a::b", "~a", "operator new", "operator ()", "a<b,c>"})
-    CHECK_FALSE(is_name_pattern(name));
-  CHECK(is_name_pattern("operator()"));
+TEST_CASE("items that uftrace refuses are refused") {
+  for (const char* const item :
+       {"other1", "arg", "arg1/q", "arg1/", "arg1/i7", "arg1/i80", "arg1x", "arg1/e", "arg1/e:1", "arg1%rax", "arg08",
+        "fparg", "fparg1/16x", "retvalx", "arg1/i32x", "ARG1", ""}) {
+    INFO(item);
+    CHECK_FALSE(read_value_spec(item, 8).has_value());
+  }
+}
+
+TEST_CASE("lists take the arguments or the return values, and the name of an object") {
+  CHECK(list_of("arg1/i32,fparg2/80,arg3/s") == "1i 2f 3s ");
+  CHECK(list_of("arg1,retval/s") == "1d ");
+  CHECK(list_of("arg1,retval/s,retval/x", true) == "0s 0x ");
+  CHECK(list_of("arg1,arg2", true).empty());
+  CHECK(list_of("libc.so,arg1") == "1d libc.so");
+  CHECK(list_of("depth=3,hide,trace,clear,one,two") == "one");
+  // One item that is refused ends it; what came before is kept for debug information, which goes on with it.
+  CHECK(list_of("arg1,arg2/q,arg3") == "bad 1d ");
+  CHECK(list_of("arg1,retval/q,arg3") == "1d 3d ");
+  std::string many = "arg1";
+  for (std::size_t i = 1; i < value_list::max_size; ++i) many += ",arg" + std::to_string(i + 1);
+  CHECK(read_value_list(many, 8, false).good);
+  CHECK_FALSE(read_value_list(many + ",arg5000", 8, false).good);
 }

@@ -489,9 +489,9 @@ TEST_CASE("what the scheduler does ends the kernel's turn") {
 
 TEST_CASE("a function filter counts what is open of its functions") {
   function_filter filter({});
-  REQUIRE(filter.add("main", pattern_kind::exact, {filter_action::kind::include, false, {}}));
-  REQUIRE(filter.add("b", pattern_kind::exact, {filter_action::kind::exclude, false, {}}));
-  REQUIRE(filter.add("c", pattern_kind::exact, {filter_action::kind::none, false, 1}));
+  REQUIRE(filter.add("main", pattern_kind::exact, {filter_action::kind::include, false, {}}) == errc::ok);
+  REQUIRE(filter.add("b", pattern_kind::exact, {filter_action::kind::exclude, false, {}}) == errc::ok);
+  REQUIRE(filter.add("c", pattern_kind::exact, {filter_action::kind::none, false, 1}) == errc::ok);
   test::uftrace_builder directory;
   directory.data(7, test::uftrace_records());
   const recording from = directory.open();

@@ -41,7 +41,8 @@ TEST_CASE("of two functions at one offset the first in the file is found") {
 }
 
 TEST_CASE("lines of a .dbg file that say nothing are listed with place and size") {
-  const std::string_view text = "A: @arg1\nF: 10 f\nX: what\nF: zz g\nF: 20\nA @arg1\nnothing\n\nL: x y.c\nR: @retval";
+  const std::string_view text =
+      "A: @arg1\nF: 10 f\nX: what\nF: zz g\nF: 20\nA @arg1\nnothing\n\nL: x y.c\nR: @retval\n";
   const debug_file file = read_debug_file(view_of(text));
   REQUIRE(file.functions.size() == 1);
   CHECK(file.functions[0].return_value == "@retval");
@@ -54,4 +55,9 @@ TEST_CASE("lines of a .dbg file that say nothing are listed with place and size"
   }
   CHECK(bad ==
         std::vector<std::string_view>{"A: @arg1\n", "X: what\n", "F: zz g\n", "F: 20\n", "A @arg1\n", "nothing\n"});
+}
+
+TEST_CASE("a .dbg file that ends inside a line says so") {
+  CHECK(read_debug_file(view_of("F: 10 f\nA: @arg")).faults == std::vector<fault>{{errc::truncated, 15, 0}});
+  CHECK(read_debug_file(view_of("")).faults.empty());
 }

@@ -17,6 +17,7 @@
 
 #include <support/catch.hpp>
 #include <support/files.hpp>
+#include <support/patterns.hpp>
 
 using namespace backsight;
 using namespace backsight::uftrace;
@@ -183,11 +184,15 @@ struct files_in_memory {
   /// Uses what can be opened; false when nothing can. Faults in the text files lie inside of them.
   bool use() const {
     const auto all = files();
-    const auto opened = uftrace::open(all, io::posix_patterns());
+    const auto opened = uftrace::open(all, test::patterns());
     if (!opened) return false;
     for (const file_fault& f : opened->faults) {
       const auto file = std::find_if(all.begin(), all.end(), [&](const directory_file& d) { return d.name == f.file; });
-      REQUIRE(file != all.end());
+      // A map that task.txt speaks of can be missing.
+      if (file == all.end()) {
+        REQUIRE(f.fault.code == errc::not_found);
+        continue;
+      }
       if (f.fault.offset > file->bytes.size()) FAIL("a fault of " << f.file << " at " << f.fault.offset);
     }
     (void)use_all(*opened);
@@ -348,7 +353,7 @@ TEST_CASE("a task file that is cut has the records in front of the cut, and a fa
     CAPTURE(name);
     files_in_memory data(name);
     const auto files = data.files();
-    const auto opened = uftrace::open(files, io::posix_patterns());
+    const auto opened = uftrace::open(files, test::patterns());
     REQUIRE(opened);
     std::vector<std::uint64_t> ends{0};
     {
@@ -357,7 +362,7 @@ TEST_CASE("a task file that is cut has the records in front of the cut, and a fa
       REQUIRE_FALSE(for_each(records, [&](const auto& item) { ends.push_back(item.offset() + item.bytes().size()); }));
     }
     for (std::size_t size = 0; size < opened->data[0].bytes.size(); size += size < 4096 ? 1 : 37) {
-      recording cut = *opened;
+      recording cut = std::move(*uftrace::open(files, test::patterns()));
       cut.data[0].bytes = cut.data[0].bytes.first(size);
       resolver names(cut);
       merge records(names, {.scheduler = false});

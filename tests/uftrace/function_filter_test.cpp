@@ -10,10 +10,10 @@ using kind = filter_action::kind;
 
 TEST_CASE("of the rules that fit a name the last one that says something holds, and hiding adds up") {
   function_filter filter({});
-  REQUIRE(filter.add("a*", pattern_kind::glob, {kind::include, true, 5}));
-  REQUIRE(filter.add("ab", pattern_kind::exact, {kind::none, false, {}}));
+  REQUIRE(filter.add("a*", pattern_kind::glob, {kind::include, true, 5}) == errc::ok);
+  REQUIRE(filter.add("ab", pattern_kind::exact, {kind::none, false, {}}) == errc::ok);
   CHECK(filter.at("ab") == filter_action{kind::include, true, 5});
-  REQUIRE(filter.add("ab", pattern_kind::exact, {kind::exclude, false, 0}));
+  REQUIRE(filter.add("ab", pattern_kind::exact, {kind::exclude, false, 0}) == errc::ok);
   CHECK(filter.at("ab") == filter_action{kind::exclude, true, 0});
   CHECK(filter.at("ac") == filter_action{kind::include, true, 5});
   CHECK(filter.at("b") == filter_action{});
@@ -23,10 +23,10 @@ TEST_CASE("of the rules that fit a name the last one that says something holds, 
 TEST_CASE("a filter includes when some rule does") {
   function_filter filter({});
   CHECK((filter.empty() && !filter.includes()));
-  REQUIRE(filter.add("a", pattern_kind::exact, {kind::exclude, false, {}}));
+  REQUIRE(filter.add("a", pattern_kind::exact, {kind::exclude, false, {}}) == errc::ok);
   CHECK((!filter.empty() && !filter.includes()));
-  REQUIRE(filter.add("b", pattern_kind::exact, {kind::include, false, {}}));
-  REQUIRE(filter.add("c", pattern_kind::exact, {kind::none, true, {}}));
+  REQUIRE(filter.add("b", pattern_kind::exact, {kind::include, false, {}}) == errc::ok);
+  REQUIRE(filter.add("c", pattern_kind::exact, {kind::none, true, {}}) == errc::ok);
   CHECK(filter.includes());
 }
 
@@ -37,7 +37,7 @@ TEST_CASE("a filter tells whether it is about any function of a recording") {
   const recording from = directory.open();
   const auto fits = [&](const char* pattern, pattern_kind how) {
     function_filter filter({});
-    REQUIRE(filter.add(pattern, how, {kind::exclude, false, {}}));
+    REQUIRE(filter.add(pattern, how, {kind::exclude, false, {}}) == errc::ok);
     return filter.fits_any(from);
   };
   CHECK(fits("main", pattern_kind::exact));
@@ -58,12 +58,13 @@ TEST_CASE("answers are found once for each name, also for names that come later"
   CHECK_FALSE(filter_lookup(&filter).active());
   CHECK_FALSE(filter_lookup(nullptr).active());
   CHECK_FALSE(filter_lookup(nullptr).includes());
-  REQUIRE(filter.add("later", pattern_kind::exact, {kind::include, false, 3}));
+  REQUIRE(filter.add("later", pattern_kind::exact, {kind::include, false, 3}) == errc::ok);
   filter_lookup lookup(&filter);
   CHECK((lookup.active() && lookup.includes()));
-  const std::uint32_t first = names.intern("first");
+  function first, later;
+  first.name = names.intern("first");
   CHECK(lookup.at(names, first) == filter_action{});
-  const std::uint32_t later = names.intern("later");
+  later.name = names.intern("later");
   CHECK(lookup.at(names, later) == filter_action{kind::include, false, 3});
   CHECK(lookup.at(names, first) == filter_action{});
 }

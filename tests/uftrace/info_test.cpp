@@ -83,7 +83,7 @@ TEST_CASE("lines of info are split at their colon, those of groups at the equals
   const auto bytes =
       info_file{.lines =
                     "exename:/a:b=c\ncpuinfo:lines=2\ncpuinfo:desc=A = B\nargspec:lines=2\nargspec:f@arg1\n"
-                    "taskinfo:plain\nusageinfo:ctxsw=1\nosinfo:kernel=x\nrecord_date:a=b"}
+                    "taskinfo:plain\nusageinfo:ctxsw=1\nosinfo:kernel=x\nrecord_date:a=b\n"}
           .bytes();
   const auto read = read_info(bytes);
   REQUIRE(read);

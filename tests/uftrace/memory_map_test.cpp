@@ -37,7 +37,7 @@ TEST_CASE("anonymous and special mappings are left out, the stack tells where th
 TEST_CASE("lines of a map that are none are listed with place and size") {
   const std::string_view text =
       "2000-1000 r-xp 0 0 0 /a\n1000-1000 r-xp 0 0 0 /b\n1000-1001 r-xp 0 0 0 /c\n1000 2000 r-xp 0 0 0 /d\nx-2000 r 0 "
-      "0 0 /e\n\n1000-2000\n1000-y";
+      "0 0 /e\n\n1000-2000\n1000-y\n";
   const memory_map map = read_memory_map(view_of(text));
   REQUIRE(map.mappings.size() == 1);
   CHECK(map.mappings[0].path == "/c");
@@ -48,7 +48,17 @@ TEST_CASE("lines of a map that are none are listed with place and size") {
   }
   CHECK(bad == std::vector<std::string_view>{"2000-1000 r-xp 0 0 0 /a\n", "1000-1000 r-xp 0 0 0 /b\n",
                                              "1000 2000 r-xp 0 0 0 /d\n", "x-2000 r 0 0 0 /e\n", "1000-2000\n",
-                                             "1000-y"});
+                                             "1000-y\n"});
+}
+
+TEST_CASE("a map that ends inside a line says so, and mappings of one file that follow each other are one") {
+  const std::string_view text =
+      "1000-2000 r-xp 0 0 0 /a\n3000-4000 r--p 0 0 0 /a\n5000-6000 r--p 0 0 0 /b\n7000-8000 r--p 0 0 0 /a";
+  const memory_map map = read_memory_map(view_of(text));
+  REQUIRE(map.mappings.size() == 3);
+  CHECK((map.mappings[0].start == 0x1000 && map.mappings[0].end == 0x4000));
+  CHECK((map.mappings[2].start == 0x7000 && map.mappings[2].path == "/a"));
+  CHECK(map.faults == std::vector<fault>{{errc::truncated, text.size(), 0}});
 }
 
 TEST_CASE("the kernel begins at the first border above the stack") {

@@ -83,7 +83,7 @@ TEST_CASE("a child takes the session of its parent") {
   // Process 8 has no session of its own: the parent's last stay that had begun.
   CHECK(stays(from, 9) == "0 from 130");
   CHECK(stays(from, 10) == "");
-  CHECK(stays(from, 11) == "0 from 120");
+  CHECK(stays(from, 11) == "");
   CHECK(from.tasks[from.find_task(9)].parent == 8);
   CHECK(from.tasks[from.find_task(9)].time == 130);
   // Before the fork the parent's session holds; a thread without one asks its process.
@@ -101,19 +101,18 @@ TEST_CASE("tasks that are each other's parents have an end") {
   CHECK(from.tasks.size() == 2);
 }
 
-TEST_CASE("libraries belong to every session of their id") {
+TEST_CASE("libraries belong to the first session of their id, by process and start") {
   test::uftrace_builder directory;
   directory.tasks = session_line("0.1", 7, 'a', "/bin/one") + session_line("0.2", 8, 'b', "/bin/one") +
                     session_line("0.3", 9, 'a', "/bin/one") +
                     "DLOP timestamp=0.000000005 tid=7 sid=aaaaaaaaaaaaaaaa base=7f00 libname=\"x.so\"\n";
   const recording from = directory.open();
   REQUIRE(from.sessions.size() == 3);
-  for (const std::size_t i : {0U, 2U}) {
-    REQUIRE(from.sessions[i].libraries.size() == 1);
-    CHECK((from.sessions[i].libraries[0].start == 0x7f00 && from.sessions[i].libraries[0].time == 5));
-    CHECK(from.sessions[i].libraries[0].end == ~std::uint64_t{0});
-  }
+  REQUIRE(from.sessions[0].libraries.size() == 1);
+  CHECK((from.sessions[0].libraries[0].start == 0x7f00 && from.sessions[0].libraries[0].time == 5));
+  CHECK(from.sessions[0].libraries[0].end == ~std::uint64_t{0});
   CHECK(from.sessions[1].libraries.empty());
+  CHECK(from.sessions[2].libraries.empty());
 }
 
 TEST_CASE("mappings are sorted by address, without the tracer's, and Python's functions come before") {
@@ -184,7 +183,7 @@ TEST_CASE("faults of all text files are told with their files") {
         "task.txt: unknown kind of record at 113, 5\nsid-0123456789abcdef.map: a line is not well formed at 102, 4\n"
         "prog.sym: a line is not well formed at 284, 6\nevents.txt: a line is not well formed at 19, 7\n"
         "events.txt: a line is not well formed at 27, 9\n");
-  CHECK(from.user_events == std::vector<std::pair<std::uint64_t, std::string_view>>{{1000000, "a:b"}, {7, "c"}});
+  CHECK(from.user_events == std::vector<std::pair<std::uint64_t, std::string_view>>{{7, "c"}, {1000000, "a:b"}});
 }
 
 TEST_CASE("without the file info there is no recording") {
@@ -209,9 +208,14 @@ TEST_CASE("specifications of info go where they belong") {
        "argspec:lines=7\nargspec:f@arg1;g@arg2\nretspec:f@retval\nargauto:h@arg1\nretauto:h@retval;i@retval\n"
        "enumauto:enum e {A}\nauto-args:1\nargspec:k@arg3\n"}};
   const recording from = directory.open();
-  CHECK((from.arguments.size() == 3 && from.arguments[2].pattern == "k"));
-  CHECK((from.return_values.size() == 1 && from.auto_arguments.size() == 1 && from.auto_return_values.size() == 2));
-  CHECK((from.auto_enumerations.size() == 1 && from.use_auto));
+  const value_rules& rules = from.values;
+  CHECK((rules.arguments.all().size() == 3 && rules.arguments.all()[2].pattern.text() == "k"));
+  CHECK((rules.returns.all().size() == 1 && rules.returns_among_arguments.all().empty()));
+  CHECK((rules.automatic_arguments.find("h") != nullptr && rules.automatic_arguments.find("i") == nullptr));
+  CHECK((rules.automatic_returns.find("h") != nullptr && rules.automatic_returns.find("i") != nullptr));
+  CHECK((from.auto_enumerations.all.size() == 1 && from.auto_enumerations.find("e") != nullptr && rules.all_automatic));
   directory.info_lines = {{10, "argspec:lines=1\nauto-args:0\n"}};
-  CHECK_FALSE(directory.open().use_auto);
+  CHECK_FALSE(directory.open().values.all_automatic);
+  directory.info_lines = {{10, "argspec:lines=1\nargspec:f@arg1,retval\n"}};
+  CHECK(directory.open().values.returns_among_arguments.all().size() == 1);
 }

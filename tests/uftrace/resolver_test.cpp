@@ -225,7 +225,7 @@ TEST_CASE("the values of a function are those of its specifications, by the kind
   CHECK(values_of("argauto:a@arg1/p;b@arg1/p\nauto-args:1\n", fn::b) == "1c ");
   CHECK(values_of("argspec:b@arg2/u\nargauto:b@arg1/p\nauto-args:1\n", fn::b) == "2u ");
   CHECK(values_of("retauto:b@retval/p\nauto-args:1\n", fn::b, "", true) == "0c ");
-  CHECK(values_of("argauto:a@arg1/p;a@arg1/u\nauto-args:1\n", fn::a) == "1p ");
+  CHECK(values_of("argauto:a@arg1/p;a@arg1/u\nauto-args:1\n", fn::a) == "1u ");
 }
 
 TEST_CASE("an enumeration of the object file comes before an automatic one") {

@@ -77,7 +77,7 @@ TEST_CASE("end marks and symbols of other kinds are left out") {
 }
 
 TEST_CASE("a line that is no symbol is listed with its place and size") {
-  const std::string_view text = "# path name: /a\n10 4 T a\nrubbish\n\n20 4\n20 4 T\n20 4 T \nT f\n30 4 Tf\n40 5 T b";
+  const std::string_view text = "# path name: /a\n10 4 T a\nrubbish\n\n20 4\n20 4 T\n20 4 T \nT f\n30 4 Tf\n40 5 T b\n";
   const symbol_table table = read_symbols(view_of(text));
   CHECK(text_of(table) == "10+4 T a, 40+5 T b");
   std::vector<std::string_view> bad;
@@ -104,4 +104,14 @@ TEST_CASE("the comments at the start tell path and build-id, later ones do not")
   CHECK(identity("# symbols: 3\n# path name: /bin/a b\n# build-id: 1234\n").build_id == "1234");
   CHECK(identity("10 4 T a\n# path name: /bin/a\n").path.empty());
   CHECK(identity("").build_id.empty());
+}
+
+TEST_CASE("symbols that end too early say so: inside a line, or before as many as the file promises") {
+  const auto faults = [](std::string_view text) { return read_symbols(view_of(text)).faults(); };
+  CHECK(faults("10 4 T a\n20 4 T b").size() == 1);
+  CHECK(faults("10 4 T a\n20 4 T b")[0] == fault{errc::truncated, 17, 0});
+  CHECK(faults("# symbols: 2\n10 4 T a\n")[0] == fault{errc::truncated, 22, 0});
+  CHECK(faults("# symbols: 2\n10 4 T a\n20 4 T b\n").empty());
+  CHECK(faults("# symbols: 2\n10 4 T a\n10 4 T b\n").empty());
+  CHECK(faults("# symbols: 1\n10 T a\n20 ? __sym_end\n").empty());  // end marks are not counted
 }

@@ -14,7 +14,8 @@ using test::view_of;
 namespace {
 
 bool reads(std::string_view line) {
-  const task_list list = read_task_text(view_of(line));
+  const std::string text = std::string(line) + '\n';
+  const task_list list = read_task_text(view_of(text));
   CHECK(list.events.size() + list.faults.size() == 1);
   return !list.events.empty();
 }
@@ -69,7 +70,7 @@ TEST_CASE("names in task.txt end at the last quote, session ids after 16 charact
 
 TEST_CASE("lines of task.txt that are not understood are listed with place, size and kind of fault") {
   const std::string_view text =
-      "\nTASK timestamp=1.0 tid=1 pid=1\nODD\nTASK x\nDLOPtimestamp=1\nFORK timestamp=1.0 pid=2 ppid=1\nend";
+      "\nTASK timestamp=1.0 tid=1 pid=1\nODD\nTASK x\nDLOPtimestamp=1\nFORK timestamp=1.0 pid=2 ppid=1\nend\n";
   const task_list list = read_task_text(view_of(text));
   CHECK(list.events.size() == 2);
   REQUIRE(list.faults.size() == 4);
@@ -119,4 +120,11 @@ TEST_CASE("lines end at a newline or at the end of the text, and tell their plac
   CHECK(uftrace::detail::base_name("/a/b") == "b");
   CHECK(uftrace::detail::base_name("b") == "b");
   CHECK(uftrace::detail::base_name("a/") == "");
+}
+
+TEST_CASE("a task.txt that ends inside a line says so") {
+  const std::string_view text = "TASK timestamp=1.0 tid=1 pid=1\nTASK timestamp=1.0 tid=21 pid=1";
+  const task_list list = read_task_text(view_of(text));
+  CHECK(list.events.size() == 2);
+  CHECK(list.faults == std::vector<fault>{{errc::truncated, text.size(), 0}});
 }

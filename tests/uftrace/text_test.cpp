@@ -3,11 +3,11 @@
 #include <string_view>
 #include <vector>
 
-#include <backsight/uftrace/arguments.hpp>
 #include <backsight/uftrace/debug_file.hpp>
 #include <backsight/uftrace/enumerations.hpp>
 #include <backsight/uftrace/info.hpp>
 #include <backsight/uftrace/memory_map.hpp>
+#include <backsight/uftrace/name_pattern.hpp>
 #include <backsight/uftrace/symbols.hpp>
 #include <backsight/uftrace/task_list.hpp>
 
@@ -135,25 +135,6 @@ TEST_CASE("enumerations print names, sums of names and what is left") {
   CHECK(text(0, 1).empty());
   CHECK(text(1, 17) == "B");
   CHECK(text(1, -1) == "N");
-}
-
-TEST_CASE("specifications give kind, format and size of each value") {
-  const auto specs = read_function_specs("f@arg1/i32,fparg2/80%stack+1,arg3/t8:pt%RDI,arg4/e:color;_Znwm@arg1/u;g.*@retval/s", 4);
-  REQUIRE(specs.size() == 3);
-  CHECK(specs[0].pattern == "f");
-  REQUIRE(specs[0].values.size() == 4);
-  CHECK(specs[0].values[0].size == 4);
-  CHECK(specs[0].values[1].size == 10);
-  CHECK(specs[0].values[1].stack == 1);
-  CHECK(specs[0].values[2].type_name == "pt");
-  CHECK(specs[0].values[3].size == 4);
-  CHECK(specs[1].pattern == "operator new");
-  CHECK_FALSE(specs[1].is_pattern);
-  CHECK(specs[2].is_pattern);
-  const std::byte text[] = {std::byte{3}, std::byte{0}, std::byte{'a'}, std::byte{'b'}, std::byte{'c'}, {}, {}, {}};
-  CHECK(values_extent(specs[2].values, text, order::little).size == 8);
-  CHECK(values_extent(specs[2].values, byte_view(text).first(6), order::little).code == errc::truncated);
-  CHECK(values_extent(specs[2].values, byte_view(text).first(1), order::little).code == errc::truncated);
 }
 
 TEST_CASE("globs match as a shell does") {

@@ -172,14 +172,14 @@ TEST_CASE("structures are dumped byte by byte, sixteen in a line") {
 }
 
 TEST_CASE("values of enumerations are their names, decimal up to 100000 without one") {
-  const call e{"arg1/e32:color"};
+  const call e{"arg1/e:color"};
   CHECK(e.replay(u32(2)) == "GREEN");
-  CHECK(call{"arg1/e32:unknown"}.replay(u32(100000)) == "100000");
-  CHECK(call{"arg1/e32:unknown"}.replay(u32(100001)) == "0x186a1");
-  CHECK(call{"arg1/e32:unknown"}.replay(u32(0 - std::uint64_t{100000})) == "-100000");
-  CHECK(call{"arg1/e32:unknown"}.replay(u32(0 - std::uint64_t{100001})) == "0xfffffffffffe795f");
+  CHECK(call{"arg1/e:unknown"}.replay(u32(100000)) == "100000");
+  CHECK(call{"arg1/e:unknown"}.replay(u32(100001)) == "0x186a1");
+  CHECK(call{"arg1/e:unknown"}.replay(u32(0 - std::uint64_t{100000})) == "-100000");
+  CHECK(call{"arg1/e:unknown"}.replay(u32(0 - std::uint64_t{100001})) == "0xfffffffffffe795f");
   CHECK(e.raw(u32(4)) == "  args[0] enum color: BLUE (4)\n");
-  CHECK(call{"retval/e32:color", true}.raw(u32(4)) == "  retval e32: 0x00000004\n");
+  CHECK(call{"retval/e:color", true}.raw(u32(4)) == "  retval e64: 0x0000000000000004\n");
 }
 
 TEST_CASE("data of events is written by the event") {

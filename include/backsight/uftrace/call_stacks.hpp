@@ -87,6 +87,16 @@ class call_stacks {
                : 0;
   }
 
+  /// Lets the merge ask these stacks for estimates of exit times, where the recording has such. They must outlive it and stay in place.
+  void follow(merge& records) {
+    if (!records.estimating()) return;
+    records.watch_schedule(
+        [](void* owner, merge& from, const merged_record& event) {
+          static_cast<call_stacks*>(owner)->estimate_exit(from, event);
+        },
+        this);
+  }
+
   /// Moves the stack of the record's task. Every analysis does this with every record, also with those it then hides.
   void consume(const merged_record& r) {
     task_stack& t = tasks_[r.data_index];
@@ -148,12 +158,12 @@ class call_stacks {
   [[nodiscard]] bool show_entry(task_stack& t, const resolver& names, const function& f) {
     if (!filter_.active()) [[likely]]
       return show_entry(t);
-    return show_filtered_entry(t, filter_.at(names, f.name));
+    return show_filtered_entry(t, filter_.at(names, f));
   }
   /// Whether an entry that comes next would be shown.
   [[nodiscard]] bool would_show_entry(const task_stack& t, const resolver& names, const function& f) {
     if (!filter_.active()) return t.credit > 0;
-    const filter_action& action = filter_.at(names, f.name);
+    const filter_action& action = filter_.at(names, f);
     const bool included = action.calls == filter_action::kind::include;
     if (t.excluded > 0 || action.calls == filter_action::kind::exclude || (t.outside && !included)) return false;
     if (action.depth) return true;
@@ -220,6 +230,18 @@ class call_stacks {
   }
 
  private:
+  /// Moves an invented exit time when a scheduler event falls into the function on top.
+  void estimate_exit(merge& records, const merged_record& r) {
+    const task_stack& t = of(r);
+    const merged_record* const waiting = records.waiting(r.data_index);
+    if (t.height <= 0 || waiting == nullptr) return;
+    if (waiting->type == record_type::entry) return records.estimate(r, 0);
+    if (waiting->type != record_type::exit) return;
+    const std::int64_t level = t.height - (r.is_sched_in() && t.height >= 2 ? 2 : 1);
+    const frame* const f = slot(t, level);
+    if (f != nullptr && address(t, level) == waiting->address) records.estimate(r, f->total);
+  }
+
   [[gnu::noinline]] void consume_other(task_stack& t, const merged_record& r) {
     t.outside_program = false;
     if (r.source == record_source::perf_file) {

@@ -72,6 +72,7 @@ struct debug_file {
     }
     if (!good) file.faults.push_back({errc::bad_text, text.offset(), text.line().size() + 1});
   }
+  if (const auto cut = detail::cut_at(detail::as_text(bytes))) file.faults.push_back({errc::truncated, *cut, 0});
   // Names are views of one text, so where they are tells the order of the lines.
   std::sort(file.functions.begin(), file.functions.end(), [](const debug_function& a, const debug_function& b) {
     return a.offset != b.offset ? a.offset < b.offset : a.name.data() < b.name.data();

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include <backsight/core/text.hpp>
@@ -24,26 +25,52 @@ struct enumerator {
 struct enumeration {
   std::string_view name;
   std::vector<enumerator> values;
+  /// A sum of more names than this many characters is cut: values of uftrace are never printed that long.
+  static constexpr std::size_t longest_sum = 4096;
 
-  /// The text of a value: the name, or names joined by `|` and a rest; empty when no name fits.
-  void text_of(std::int64_t value, std::string& out) const {
-    for (const enumerator& item : values) {
-      if (item.value != value) continue;
-      out += item.name;
+  /// The text of a value: the name, or names joined by `|` and a rest; empty when no name fits. `any_sign` lets names of zero and of
+  /// negative values take part in sums, as uftrace does.
+  void text_of(std::int64_t value, std::string& out, bool any_sign = false) const {
+    const auto not_above = [this](auto from, std::int64_t limit) {
+      return std::lower_bound(from, values.end(), limit,
+                              [](const enumerator& e, std::int64_t v) { return e.value > v; });
+    };
+    auto item = not_above(values.begin(), value);
+    if (item != values.end() && item->value == value) {
+      out += item->name;
       return;
     }
     bool any = false;
+    const std::size_t before = out.size();
     std::int64_t rest = value;
-    for (const enumerator& item : values) {
-      if (rest == 0 || item.value > rest || item.value <= 0) continue;
+    for (; item != values.end() && out.size() - before < longest_sum; item = not_above(item, rest)) {
+      if (!any_sign && item->value <= 0) break;
       if (any) out += '|';
-      out += item.name;
-      rest -= item.value;
+      out += item->name;
+      rest = static_cast<std::int64_t>(static_cast<std::uint64_t>(rest) - static_cast<std::uint64_t>(item->value));
       any = true;
+      ++item;
+      if (rest == 0) return;
     }
-    if (!any || rest == 0) return;
+    if (!any) return;
     out += "+0x";
     (void)text::hexadecimal(std::back_inserter(out), static_cast<std::uint64_t>(rest));
+  }
+};
+
+/// Enumerations by name.
+struct enumeration_set {
+  std::vector<enumeration> all;
+  std::unordered_map<std::string_view, std::size_t> by_name;
+
+  /// To be called when all is complete. Of several with one name the first counts.
+  void index() {
+    for (std::size_t i = 0; i < all.size(); ++i) by_name.emplace(all[i].name, i);
+  }
+  /// The enumeration of that name, or null.
+  [[nodiscard]] const enumeration* find(std::string_view name) const {
+    const auto at = by_name.find(name);
+    return at == by_name.end() ? nullptr : &all[at->second];
   }
 };
 

@@ -27,13 +27,11 @@ class flame_graph {
   }
 
   void run() {
+    stacks_.follow(*records_);
     resolver& names = records_->names();
     const std::uint32_t wait = names.intern("linux:schedule");
     merged_record r;
     while (records_->next(r)) {
-      if (records_->estimating() && r.source == record_source::perf_file && (r.is_sched_in() || r.is_sched_out())) {
-        function_report::estimate_exit(*records_, stacks_, r);
-      }
       stacks_.consume(r);
       task_stack& t = stacks_.of(r);
       if (r.type == record_type::entry) {

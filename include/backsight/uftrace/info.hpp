@@ -145,6 +145,7 @@ struct info {
     for (const info_line& line : read.lines) found = found || line.key == first_keys[bit];
     if (!found) note(bytes.size());
   }
+  if (const auto cut = detail::cut_at(detail::as_text(bytes.subspan(size_of<file_header>)))) note(bytes.size());
   return {std::move(read), error};
 }
 

@@ -127,6 +127,7 @@ class kernel_header_reader {
 
   [[nodiscard]] kernel_header read() {
     std::size_t position = 0;
+    bool has_page_size = false;
     for (lines all(text_); all.next();) {
       if (all.offset() < position) continue;  // inside a description
       std::string_view rest = all.line();
@@ -146,6 +147,7 @@ class kernel_header_reader {
         describe(rest.substr(0, colon), begin, position);
       } else if (take(rest, "PAGE_SIZE: ")) {
         set(header_.page_size, rest, all);
+        has_page_size = true;
       } else if (take(rest, "LONG_SIZE: ")) {
         set(header_.long_size, rest, all);
         header_.data_offset = 8 + header_.long_size;
@@ -160,6 +162,7 @@ class kernel_header_reader {
       note(errc::bad_value, 0, 0);
       header_ = {4096, 8, header_.byte_order, 8, 16, std::move(header_.events), std::move(header_.faults)};
     }
+    if (!has_page_size) note(errc::bad_text, 0, 0);  // No kernel has had the same one at all times.
     return std::move(header_);
   }
 

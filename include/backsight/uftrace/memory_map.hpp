@@ -77,8 +77,11 @@ struct memory_map {
       continue;
     }
     if (item.path.front() == '[') continue;
-    map.mappings.push_back(item);
+    // All segments of a file that follow each other make one mapping.
+    if (!map.mappings.empty() && map.mappings.back().path == item.path) map.mappings.back().end = item.end;
+    else map.mappings.push_back(item);
   }
+  if (const auto cut = detail::cut_at(detail::as_text(bytes))) map.faults.push_back({errc::truncated, *cut, 0});
   return map;
 }
 

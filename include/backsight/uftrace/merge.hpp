@@ -51,21 +51,23 @@ class merge {
   merge(const merge&) = delete;
   merge& operator=(const merge&) = delete;
 
-  /// The next record, or null at the end; valid until next().
+  /// Looks at the next record, null at the end; valid until the next look. With estimates each look at an exit can raise its
+  /// time, as in uftrace, so that take() is to follow where the record that was looked at is meant.
   [[nodiscard]] const merged_record* peek() {
-    if (estimating_ && !tasks_tree_.empty()) adjust_estimate();
-    const bool task_first =
-        !tasks_tree_.empty() && (!others_ || others_tree_.empty() || tasks_tree_.time() <= others_tree_.time());
-    if (task_first) return &tasks_[tasks_tree_.winner()].current();
-    if (!others_ || others_tree_.empty()) return nullptr;
-    return &other();
+    looked_ = look();
+    return looked_;
   }
 
-  /// Takes the next record; false at the end.
+  /// Looks at the next record and takes it; false at the end.
   [[nodiscard]] bool next(merged_record& out) {
-    const merged_record* const found = peek();
-    if (found == nullptr) return false;
-    out = *found;
+    if (peek() == nullptr) return false;
+    take(out);
+    return true;
+  }
+
+  /// Takes the record that peek() has just given.
+  void take(merged_record& out) {
+    out = *looked_;
     if (out.source == record_source::task_file) {
       detail::task_source& source = tasks_[out.data_index];
       source.next();
@@ -77,9 +79,26 @@ class merge {
       advance(source_);
     }
     last_index_ = out.data_index;
-    return true;
   }
 
+ private:
+  [[nodiscard]] const merged_record* look() {
+    const bool task_first =
+        !tasks_tree_.empty() && (!others_ || others_tree_.empty() || tasks_tree_.time() <= others_tree_.time());
+    if (task_first) {
+      const std::size_t i = tasks_tree_.winner();
+      const merged_record& r = tasks_[i].current();
+      return estimating_ && estimates_[i].now != 0 ? &raised(r, estimates_[i]) : &r;
+    }
+    if (!others_ || others_tree_.empty()) return nullptr;
+    const merged_record& found = other();
+    if (estimating_ && schedule_watcher_ != nullptr && found.source == record_source::perf_file &&
+        (found.is_sched_in() || found.is_sched_out()))
+      schedule_watcher_(watcher_owner_, *this, found);
+    return &found;
+  }
+
+ public:
   /// Gives plain entries and exits that come next, all of one task, to `f(data_index, record<function_record<O>, O>)` until
   /// it gives false, the turn comes to another task or source, or another kind of record comes; gives how many it took.
   /// Much cheaper than next() where tasks do not alternate all the time. O is the byte order of the recording.
@@ -112,7 +131,13 @@ class merge {
     return tasks_[data_index].has() ? &tasks_[data_index].current() : nullptr;
   }
   [[nodiscard]] bool estimating() const noexcept { return estimating_; }
-  /// For recordings whose exit times are invented (feature estimate_return): a scheduler event inside the function whose
+  /// For recordings whose exit times are invented (feature estimate_return): `watch` is called with each look at a scheduler event
+  /// of a perf file, and may call estimate().
+  void watch_schedule(void (*watch)(void* owner, merge& records, const merged_record& event), void* owner) noexcept {
+    schedule_watcher_ = watch;
+    watcher_owner_ = owner;
+  }
+  /// A scheduler event inside the function whose
   /// exit comes next moves that exit. `start` is when the function was entered.
   void estimate(const merged_record& event, std::uint64_t start) {
     estimate_state& e = estimates_[event.data_index];
@@ -147,15 +172,11 @@ class merge {
   }
   /// The damage met so far in the kernel's files and those of the scheduler. Allocates.
   [[nodiscard]] std::vector<file_fault> other_faults() const {
-    std::vector<file_fault> all;
+    std::vector<file_fault> all = held_faults_;
     for (std::size_t i = 0; i < kernel_.size(); ++i) {
       for (const fault& f : kernel_[i].faults()) all.push_back({from_->kernel.files[i].name, f});
     }
-    for (std::size_t i = 0; i < perf_.size(); ++i) {
-      const trace_error error = perf_[i].error();
-      if (error)
-        all.push_back({from_->perf[i].file, {error.code, error.offset, from_->perf[i].bytes.size() - error.offset}});
-    }
+    add_perf_faults(all);
     return all;
   }
   /// merge_options::shorter_than.
@@ -171,17 +192,15 @@ class merge {
     std::uint64_t now = 0, next = 0;
   };
 
-  void adjust_estimate() {
-    const std::size_t i = tasks_tree_.winner();
-    estimate_state& e = estimates_[i];
-    if (e.now == 0) return;
-    merged_record& r = tasks_[i].current();
-    if (r.type == record_type::exit && r.time <= e.now) {
-      r.time = ++e.now;
-      tasks_tree_.set(i, r.time);
-    } else {
+  /// Exits behind an estimate come after it, and after each other. What is shown is raised, not what is compared.
+  [[nodiscard]] const merged_record& raised(const merged_record& r, estimate_state& e) {
+    if (r.type != record_type::exit || r.time > e.now) {
       e = {};
+      return r;
     }
+    raised_ = r;
+    raised_.time = ++e.now;
+    return raised_;
   }
 
   /// The record that comes first of all those beside the task files; remembers its source.
@@ -236,6 +255,14 @@ class merge {
     go_on(i < held_.size() ? held_[i] : external_);
   }
 
+  void add_perf_faults(std::vector<file_fault>& to) const {
+    for (std::size_t i = 0; i < perf_.size(); ++i) {
+      const trace_error error = perf_[i].error();
+      if (error)
+        to.push_back({from_->perf[i].file, {error.code, error.offset, from_->perf[i].bytes.size() - error.offset}});
+    }
+  }
+
   /// Reads all perf files at once and leaves out waits that are shorter than the filter.
   void hold_scheduler() {
     detail::winner_tree tree(perf_.size());
@@ -256,6 +283,7 @@ class merge {
       if (perf_[i].next()) tree.set(i, perf_[i].current().time);
       else tree.end(i);
     }
+    add_perf_faults(held_faults_);
     perf_.clear();
   }
 
@@ -277,6 +305,11 @@ class merge {
   std::size_t source_ = 0;            ///< of the record that other() gave
   std::vector<std::size_t> left_on_;  ///< with kernel data, by task: the source that told that it left its CPU
   merged_record early_;
+  const merged_record* looked_ = nullptr;
+  merged_record raised_;
+  void (*schedule_watcher_)(void*, merge&, const merged_record&) = nullptr;
+  void* watcher_owner_ = nullptr;
+  std::vector<file_fault> held_faults_;  ///< of perf files that were read at once
 };
 
 }  // namespace backsight::uftrace

@@ -41,6 +41,8 @@ struct merge_options {
   std::uint64_t from = 0;                   ///< leave out what lies before this time
   std::uint64_t until = ~std::uint64_t{0};  ///< and after this one
   std::uint64_t closes_at = 0;  ///< when functions end that are open at the end; 0: with the last record of their task
+  /// The task files to read, by their place in recording::data; null for all. Must outlive the merge.
+  const std::vector<bool>* tasks = nullptr;
   /// Indices of the task files by their place in recording::data, to find `from` where records have payloads; without them
   /// such a file is read from its start. Must outlive the merge.
   const std::vector<time_index>* indices = nullptr;

@@ -4,13 +4,14 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
+#include <map>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
-#include <backsight/uftrace/arguments.hpp>
 #include <backsight/uftrace/enumerations.hpp>
 #include <backsight/uftrace/info.hpp>
 #include <backsight/uftrace/kernel_header.hpp>
@@ -19,45 +20,11 @@
 #include <backsight/uftrace/records.hpp>
 #include <backsight/uftrace/task_list.hpp>
 #include <backsight/uftrace/task_messages.hpp>
+#include <backsight/uftrace/task_sessions.hpp>
+#include <backsight/uftrace/value_rules.hpp>
 
 // A whole uftrace data directory. Source: uftrace's utils/session.c, utils/symbol.c and utils/fstack.c.
 namespace backsight::uftrace {
-
-/// An object file in the address space of a session.
-struct object_mapping {
-  std::uint64_t start = 0;
-  std::uint64_t end = 0;  ///< of a library loaded by dlopen: no end, its symbols tell
-  std::uint64_t time = 0;  ///< when dlopen loaded it
-  std::uint32_t object = 0;
-};
-
-/// One image of an address space: made at program start and by every exec.
-struct session {
-  std::string_view sid;
-  std::uint32_t pid = 0;
-  std::uint64_t start_time = 0;
-  std::string_view program;
-  std::vector<object_mapping> mappings;   ///< sorted by address
-  std::vector<object_mapping> libraries;  ///< loaded by dlopen, in the order of the file
-  std::uint64_t kernel_base = 0;
-};
-
-/// A task's stay in a session: `from` up to `until`, in nanoseconds.
-struct session_reference {
-  std::uint32_t session = 0;
-  std::uint64_t from = 0;
-  std::uint64_t until = ~std::uint64_t{0};
-};
-
-/// A thread or process that task.txt names.
-struct task {
-  std::uint32_t tid = 0;
-  std::uint32_t pid = 0;
-  std::uint32_t parent = 0;  ///< the pid of the process that forked it; 0 for others
-  std::uint64_t time = 0;    ///< of its line
-  std::string comm;          ///< at most 15 characters, by the program of its last session
-  std::vector<session_reference> sessions;
-};
 
 /// A task file that `info` lists. It may be missing or empty.
 struct task_data {
@@ -66,7 +33,7 @@ struct task_data {
   std::string file;
   byte_view bytes;
   std::uint32_t task = no_task;  ///< index of the task; no_task when task.txt does not name it
-  static constexpr std::uint32_t no_task = 0xffffffff;
+  static constexpr std::uint32_t no_task = session_history::no_task;
 };
 
 /// A file of scheduler events, in the order in which uftrace reads them: by name.
@@ -83,16 +50,13 @@ struct kernel_trace {
   static constexpr std::uint32_t no_object = 0xffffffff;
 };
 
-/// Searches names by a regular expression, for recordings whose specifications are such. Headers here come without an
-/// engine: io/uftrace_directory.hpp gives that of POSIX. Null members: patterns match nothing.
-struct pattern_engine {
-  void* (*compile)(const char* pattern) = nullptr;
-  bool (*search)(const void* compiled, const char* text) = nullptr;
-  void (*release)(void* compiled) = nullptr;
-};
-
-/// A uftrace data directory, opened: what its text files tell, and views of its data files. The bytes must outlive it.
+/// A uftrace data directory, opened: what its text files tell, and views of its data files. The bytes must outlive it. It is
+/// moved, not copied: it has views of itself.
 struct recording {
+  recording() = default;
+  recording(recording&&) noexcept = default;
+  recording& operator=(recording&&) noexcept = default;
+
   uftrace::info info;
   std::vector<session> sessions;
   std::vector<task> tasks;  ///< in the order of task.txt
@@ -100,16 +64,16 @@ struct recording {
   std::vector<task_data> data;  ///< in the order of `info`
   std::vector<perf_data> perf;
   kernel_trace kernel;
-  std::vector<std::pair<std::uint64_t, std::string_view>> user_events;  ///< id and name
+  std::vector<std::pair<std::uint64_t, std::string_view>> user_events;  ///< id and name, by id
   byte_view external;      ///< extern.dat
   std::string_view note;   ///< note.txt
   std::string_view options;  ///< default.opts
-  std::vector<function_spec> arguments, return_values;            ///< by hand
-  std::vector<function_spec> auto_arguments, auto_return_values;  ///< known library functions
-  std::vector<enumeration> auto_enumerations;
-  bool use_auto = false;  ///< recorded with -a
+  value_rules values;        ///< which functions have which arguments and return values
+  enumeration_set auto_enumerations;
   std::vector<file_fault> faults;
   pattern_engine patterns;
+  /// The mappings of each map file, which sessions refer to.
+  std::vector<std::vector<object_mapping>> maps;
 
   /// The index of the task of that tid, or task_data::no_task.
   [[nodiscard]] std::uint32_t find_task(std::uint32_t tid) const noexcept {
@@ -117,21 +81,17 @@ struct recording {
     return at == task_index.end() ? task_data::no_task : at->second;
   }
   /// The index of the session of a task at a time; -1 when there is none. Follows the process and its parents.
-  [[nodiscard]] std::int64_t session_at(std::uint32_t task_number, std::uint64_t time) const noexcept {
-    for (std::size_t steps = 0; task_number < tasks.size() && steps <= tasks.size(); ++steps) {
-      const task& t = tasks[task_number];
-      for (const session_reference& reference : t.sessions) {
-        if (reference.from <= time && time < reference.until) return reference.session;
-      }
-      const std::uint32_t up = t.parent != 0 ? t.parent : t.pid;
-      if (up == t.tid) break;
-      task_number = find_task(up);
-    }
-    return -1;
+  [[nodiscard]] std::int64_t session_at(std::uint32_t task_number, std::uint64_t time) const {
+    return stay_at(task_number, time).session;
+  }
+  /// The same with the time for which it holds.
+  [[nodiscard]] session_stay stay_at(std::uint32_t task_number, std::uint64_t time) const {
+    return history.at(tasks, task_number, time);
   }
 
   std::unordered_map<std::uint32_t, std::uint32_t> task_index;  ///< from tid to the index in `tasks`
   std::unordered_map<std::uint32_t, std::uint32_t> data_index;  ///< from tid to the index in `data`
+  session_history history;
 };
 
 namespace detail {
@@ -139,7 +99,9 @@ namespace detail {
 class recording_builder {
  public:
   recording_builder(const directory_index& files, const object_opener& opener, recording& out)
-      : files_(files), opener_(opener), out_(out) {}
+      : files_(files),
+        out_(out),
+        loader_(files, out.info.has(feature::argument) || out.info.has(feature::retval), opener, out.faults) {}
 
   void build() {
     read_specs();
@@ -159,28 +121,40 @@ class recording_builder {
 
   void read_specs() {
     const std::size_t size = out_.info.long_size();
+    const std::string_view type = out_.info.value("pattern_type");
+    const pattern_kind kind = type == "simple" ? pattern_kind::exact
+                              : type == "glob" ? pattern_kind::glob
+                                               : pattern_kind::regular_expression;
+    value_rules& rules = out_.values;
     for (const info_line& line : out_.info.lines) {
-      const auto add = [&](std::vector<function_spec>& to) {
-        for (function_spec& spec : read_function_specs(line.value, size)) to.push_back(std::move(spec));
+      const auto add = [&](function_specs& to, bool returns) {
+        const errc error = to.add(line.value, size, returns, out_.patterns, kind);
+        if (error != errc::ok) out_.faults.push_back({"info", {error, line.offset, 0}});
       };
-      if (line.key == "argspec" && line.name.empty()) add(out_.arguments);
-      else if (line.key == "retspec") add(out_.return_values);
-      else if (line.key == "argauto") add(out_.auto_arguments);
-      else if (line.key == "retauto") add(out_.auto_return_values);
-      else if (line.key == "enumauto") read_enumerations(line.value, out_.auto_enumerations);
-      else if (line.key == "auto-args") out_.use_auto = line.value == "1";
+      if (line.key == "argspec" && line.name.empty()) {
+        add(rules.arguments, false);
+        if (line.value.find("retval") != std::string_view::npos) add(rules.returns_among_arguments, true);
+      } else if (line.key == "retspec") {
+        add(rules.returns, true);
+      } else if (line.key == "argauto") {
+        rules.automatic_arguments.add(line.value, size, false);
+      } else if (line.key == "retauto") {
+        rules.automatic_returns.add(line.value, size, true);
+      } else if (line.key == "enumauto") {
+        read_enumerations(line.value, out_.auto_enumerations.all);
+      } else if (line.key == "auto-args") {
+        rules.all_automatic = line.value == "1";
+      }
     }
+    out_.auto_enumerations.index();
   }
 
   /// The session that process `pid` was in at `time`, or -1.
   [[nodiscard]] std::int64_t latest_session(std::uint32_t pid, std::uint64_t time) const {
-    std::int64_t best = -1;
-    for (std::size_t i = 0; i < out_.sessions.size(); ++i) {
-      const session& s = out_.sessions[i];
-      if (s.pid != pid || s.start_time > time) continue;
-      if (best < 0 || s.start_time >= out_.sessions[static_cast<std::size_t>(best)].start_time) best = static_cast<std::int64_t>(i);
-    }
-    return best;
+    const auto after = session_order_.upper_bound({pid, time});
+    if (after == session_order_.begin()) return -1;
+    const auto found = std::prev(after);
+    return found->first.first == pid ? static_cast<std::int64_t>(found->second) : -1;
   }
 
   void refer(task& t, std::int64_t session_number, std::uint64_t time) {
@@ -190,12 +164,6 @@ class recording_builder {
     name_after(t, out_.sessions[static_cast<std::size_t>(session_number)].program);
   }
   static void name_after(task& t, std::string_view program) { t.comm = std::string(base_name(program).substr(0, 15)); }
-
-  task& task_of(std::uint32_t tid, std::uint32_t pid, std::uint32_t parent, std::uint64_t time) {
-    const auto [at, added] = out_.task_index.emplace(tid, static_cast<std::uint32_t>(out_.tasks.size()));
-    if (added) out_.tasks.push_back({tid, pid, parent, time, {}, {}});
-    return out_.tasks[at->second];
-  }
 
   void read_tasks() {
     // Old recorders wrote a binary file. Where that is damaged, uftrace goes on with the text.
@@ -207,6 +175,14 @@ class recording_builder {
     }
     const directory_file* const file = find("task.txt");
     if (!whole && file != nullptr) take_tasks(file->name, read_task_text(file->bytes));
+    if (!whole && file == nullptr) out_.faults.push_back({"task.txt", {errc::not_found, 0, 0}});
+    out_.history = session_history(out_.tasks, out_.task_index);
+    for (session& s : out_.sessions) {
+      std::sort(s.libraries.begin(), s.libraries.end(), [](const object_mapping& a, const object_mapping& b) {
+        return a.time != b.time ? a.time < b.time : a.end < b.end;
+      });
+      for (object_mapping& library : s.libraries) library.end = ~std::uint64_t{0};
+    }
   }
 
   void take_tasks(const std::string& file, const task_list& list) {
@@ -214,70 +190,97 @@ class recording_builder {
     for (const task_event& event : list.events) {
       switch (event.kind) {
         case task_event_kind::session: add_session(event); break;
-        case task_event_kind::task: {
-          task& t = task_of(event.tid, event.pid, 0, event.time);
-          refer(t, latest_session(event.pid, event.time), event.time);
-          break;
-        }
-        case task_event_kind::fork: {
-          std::int64_t found = latest_session(event.parent, event.time);
-          if (found < 0) {
-            if (const std::uint32_t up = out_.find_task(event.parent); up != task_data::no_task) {
-              for (const session_reference& r : out_.tasks[up].sessions) {
-                if (r.from <= event.time) found = r.session;
-              }
-            }
-          }
-          refer(task_of(event.tid, event.pid, event.parent, event.time), found, event.time);
-          break;
-        }
+        case task_event_kind::task: add_task(event, event.pid, 0); break;
+        case task_event_kind::fork: add_task(event, event.parent, event.parent); break;
         case task_event_kind::dlopen: add_library(event); break;
       }
     }
   }
 
+  /// `above` is the process of a thread, or the one that forked a process.
+  void add_task(const task_event& event, std::uint32_t above, std::uint32_t parent) {
+    std::int64_t found = latest_session(above, event.time);
+    const auto [at, added] = out_.task_index.emplace(event.tid, static_cast<std::uint32_t>(out_.tasks.size()));
+    if (added) {
+      const std::uint32_t up = out_.find_task(above);
+      if (found < 0 && up < out_.tasks.size() && !out_.tasks[up].sessions.empty() &&
+          out_.tasks[up].sessions.back().from < event.time)
+        found = out_.tasks[up].sessions.back().session;
+      out_.tasks.push_back({event.tid, event.pid, parent, event.time, {}, {}});
+    }
+    refer(out_.tasks[at->second], found, event.time);
+  }
+
   void add_session(const task_event& event) {
+    const auto number = static_cast<std::uint32_t>(out_.sessions.size());
     session s;
     s.sid = event.sid;
     s.pid = event.pid;
     s.start_time = event.time;
     s.program = event.name;
-    const std::string name = "sid-" + std::string(event.sid) + ".map";
+    const auto [known, added] = map_index_.try_emplace(event.sid, read_map{});
+    if (added) known->second = add_map("sid-" + std::string(event.sid) + ".map");
+    s.mappings = out_.maps[known->second.number];  // Where they are stays when the recording moves.
+    s.kernel_base = known->second.kernel_base;
+    // Of several with one id the first process has the libraries, and of its sessions the first.
+    session_key& first = known->second.first;
+    if (session_key(event.pid, event.time) < first) {
+      first = {event.pid, event.time};
+      known->second.session = number;
+    }
+    session_order_[{event.pid, event.time}] = number;
+    // A later session of the same process takes the task's name before its TASK line comes.
+    if (const std::uint32_t task = out_.find_task(event.pid); task != task_data::no_task)
+      name_after(out_.tasks[task], event.name);
+    out_.sessions.push_back(std::move(s));
+  }
+
+  using session_key = std::pair<std::uint32_t, std::uint64_t>;
+  struct read_map {
+    std::size_t number = 0;  ///< in recording::maps
+    std::uint64_t kernel_base = 0;
+    std::uint32_t session = 0;  ///< that has the libraries
+    session_key first{~std::uint32_t{0}, ~std::uint64_t{0}};
+  };
+
+  [[nodiscard]] read_map add_map(const std::string& name) {
+    read_map made;
+    made.number = out_.maps.size();
+    std::vector<object_mapping> mappings;
     if (const directory_file* const file = find(name)) {
       const memory_map map = read_memory_map(file->bytes);
       note_faults(name, map.faults);
-      s.kernel_base = map.kernel_base;
+      made.kernel_base = map.kernel_base;
       for (const mapping& m : map.mappings) {
-        if (is_tracer_library(m.path)) continue;
-        s.mappings.push_back({m.start, m.end, 0, object_of(m.path, m.build_id)});
+        if (!is_tracer_library(m.path)) mappings.push_back({m.start, m.end, 0, object_of(m.path, m.build_id)});
       }
+    } else {
+      out_.faults.push_back({name, {errc::not_found, 0, 0}});
     }
     if (find("python.fake.sym") != nullptr) {
       const std::uint32_t python = object_of("python.fake", {});
       const std::uint64_t count = out_.objects[python].symbols.symbols().size();
-      s.mappings.push_back({0, (count + 4095) / 4096 * 4096, 0, python});
+      mappings.push_back({0, (count + 4095) / 4096 * 4096, 0, python});
     }
-    std::sort(s.mappings.begin(), s.mappings.end(), [](const object_mapping& a, const object_mapping& b) {
+    std::sort(mappings.begin(), mappings.end(), [](const object_mapping& a, const object_mapping& b) {
       return a.start != b.start ? a.start < b.start : a.object < b.object;
     });
-    // A later session of the same process takes the task's name before its TASK line comes.
-    if (const std::uint32_t known = out_.find_task(event.pid); known != task_data::no_task) name_after(out_.tasks[known], event.name);
-    out_.sessions.push_back(std::move(s));
+    out_.maps.push_back(std::move(mappings));
+    return made;
   }
 
   void add_library(const task_event& event) {
-    for (session& s : out_.sessions) {
-      if (s.sid == event.sid)
-        s.libraries.push_back({event.base, ~std::uint64_t{0}, event.time, object_of(event.name, {})});
-    }
+    const auto known = map_index_.find(event.sid);
+    if (known == map_index_.end()) return;
+    // The end keeps the order of the file until all are sorted by time.
+    std::vector<object_mapping>& libraries = out_.sessions[known->second.session].libraries;
+    libraries.push_back({event.base, libraries.size(), event.time, object_of(event.name, {})});
   }
 
   std::uint32_t object_of(std::string_view path, std::string_view build_id) {
     const std::string key = std::string(path) + '\n' + std::string(build_id);
     const auto [at, added] = object_index_.emplace(key, static_cast<std::uint32_t>(out_.objects.size()));
-    if (!added) return at->second;
-    const bool values = out_.info.has(feature::argument) || out_.info.has(feature::retval);
-    out_.objects.push_back(load_object_file(files_, path, build_id, values, opener_, out_.faults));
+    if (added) out_.objects.push_back(loader_.load(path, build_id));
     return at->second;
   }
 
@@ -318,7 +321,14 @@ class recording_builder {
     kernel.object = static_cast<std::uint32_t>(out_.objects.size());
     object_file m;
     m.path = "[kernel]";
-    if (const directory_file* const symbols = find("kallsyms")) m.symbols = read_symbols(symbols->bytes);
+    if (const directory_file* const symbols = find("kallsyms")) {
+      m.symbols = read_symbols(symbols->bytes);
+      note_faults(symbols->name, m.symbols.faults());
+    }
+    for (const directory_file& file : kernel.files) {
+      if (file.bytes.size() % kernel.header.page_size != 0)
+        out_.faults.push_back({file.name, {errc::truncated, file.bytes.size(), 0}});
+    }
     out_.objects.push_back(std::move(m));
   }
 
@@ -331,14 +341,20 @@ class recording_builder {
       if (id && take(rest, " ")) out_.user_events.emplace_back(*id, rest);
       else if (!text.line().empty()) out_.faults.push_back({file.name, {errc::bad_text, text.offset(), text.line().size() + 1}});
     }
+    // Names are views of one text, so where they are tells the order of the lines.
+    std::sort(out_.user_events.begin(), out_.user_events.end(), [](const auto& a, const auto& b) {
+      return a.first != b.first ? a.first < b.first : a.second.data() < b.second.data();
+    });
   }
 
   [[nodiscard]] const directory_file* find(const std::string& name) const { return files_.find(name); }
 
   const directory_index& files_;
-  const object_opener& opener_;
   recording& out_;
+  object_loader loader_;
   std::unordered_map<std::string, std::uint32_t> object_index_;
+  std::unordered_map<std::string_view, read_map> map_index_;  ///< by session id
+  std::map<session_key, std::uint32_t> session_order_;        ///< sessions by process and start; of equal ones the last
 };
 
 }  // namespace detail
@@ -351,14 +367,13 @@ class recording_builder {
   recording opened;
   opened.patterns = patterns;
   const detail::directory_index index(files);
-  detail::recording_builder builder(index, objects, opened);
   const directory_file* const file = index.find("info");
   if (file == nullptr) return {errc::not_found, 0};
   result<info> head = read_info(file->bytes);
   if (!head && head.error().code != errc::bad_text) return head.error();
   if (!head) opened.faults.push_back({"info", {head.error().code, head.error().offset, 0}});
   opened.info = std::move(head.partial());
-  builder.build();
+  detail::recording_builder(index, objects, opened).build();
   return opened;
 }
 

@@ -52,11 +52,11 @@ class function_report {
     resolver& names = records_->names();
     const std::uint32_t wait = names.intern("linux:schedule"), preempted = names.intern("linux:schedule (pre-empted)");
     seen_.resize(records_->source().data.size());
+    stacks_.follow(*records_);
     merged_record r;
     for (;;) {
       if (!stacks_.is_filtered()) run_plain<O>();
       if (!records_->next(r)) break;
-      if (records_->estimating()) estimate(r);
       seen_[r.data_index].stale = true;
       stacks_.consume(r);
       task_stack& t = stacks_.of(r);
@@ -212,28 +212,6 @@ class function_report {
   [[nodiscard]] std::uint64_t jumps() const noexcept { return stacks_.jumps(); }
 
  private:
-  void estimate(const merged_record& r) {
-    if (r.source != record_source::perf_file || !(r.is_sched_in() || r.is_sched_out())) return;
-    estimate_exit(*records_, stacks_, r);
-  }
-
- public:
-  /// Moves an invented exit time when a scheduler event falls into the function on top.
-  static void estimate_exit(merge& records, call_stacks& stacks, const merged_record& r) {
-    task_stack& t = stacks.of(r);
-    const merged_record* const waiting = records.waiting(r.data_index);
-    if (t.height <= 0 || waiting == nullptr) return;
-    if (waiting->type == record_type::exit) {
-      const std::int64_t level = t.height - (r.is_sched_in() ? 2 : 1);
-      const frame* const f = stacks.slot(t, level);
-      if (f == nullptr || stacks.address(t, level) != waiting->address) return;
-      records.estimate(r, f->total);
-    } else if (waiting->type == record_type::entry) {
-      records.estimate(r, 0);
-    }
-  }
-
- private:
   [[nodiscard]] std::uint32_t name_at(const task_stack& t, std::uint32_t data_index, std::int64_t level) {
     resolver& names = records_->names();
     const std::uint64_t address = stacks_.address(t, level);
@@ -290,6 +268,7 @@ class task_report {
   task_report(merge& records, stack_options options) : records_(&records), stacks_(records.source(), options) {}
 
   void run() {
+    stacks_.follow(*records_);
     const recording& from = records_->source();
     rows_.resize(from.data.size());
     std::vector<std::uint64_t> stamp(rows_.size()), last(rows_.size());
@@ -299,9 +278,6 @@ class task_report {
     }
     merged_record r;
     while (records_->next(r)) {
-      if (records_->estimating() && r.source == record_source::perf_file && (r.is_sched_in() || r.is_sched_out())) {
-        function_report::estimate_exit(*records_, stacks_, r);
-      }
       stacks_.consume(r);
       task_stack& t = stacks_.of(r);
       task_report_row& row = rows_[r.data_index];

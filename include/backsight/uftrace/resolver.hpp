@@ -13,6 +13,8 @@
 #include <vector>
 
 #include <backsight/core/text.hpp>
+#include <backsight/uftrace/detail/loaded_libraries.hpp>
+#include <backsight/uftrace/object_rule.hpp>
 #include <backsight/uftrace/recording.hpp>
 
 // From addresses to functions. Source: uftrace's utils/session.c, utils/symbol.c, utils/fstack.c (fixups), utils/argspec.c.
@@ -52,8 +54,15 @@ struct function {
 /// fixed-size cache; a new one a binary search for the mapping and one for the symbol.
 class resolver {
  public:
-  explicit resolver(const recording& from) : from_(&from), ranges_(from.data.size()), cache_(std::size_t{1} << cache_bits) {
-    functions_of_.resize(from.objects.size());
+  explicit resolver(const recording& from)
+      : from_(&from),
+        ranges_(from.data.size()),
+        cache_(std::size_t{1} << cache_bits),
+        libraries_(from.sessions.size()) {
+    for (std::size_t i = 0; i < libraries_.size(); ++i) {
+      if (!from.sessions[i].libraries.empty())
+        libraries_[i] = detail::loaded_libraries(from.sessions[i].libraries, from.objects);
+    }
     // Key 0 belongs to the first slot: there another one says that it is empty.
     cache_.front().key = 1;
   }
@@ -87,7 +96,7 @@ class resolver {
   /// Whether find() gives the same for an address as long as the task's session stays the same: no library was loaded later.
   [[nodiscard]] bool is_lasting(std::uint32_t data_index, std::uint64_t time) {
     const std::uint32_t number = session_of(data_index, time);
-    return number == no_session || from_->sessions[number].libraries.empty();
+    return number == no_session || libraries_[number].empty();
   }
 
   /// The text of a name. Valid as long as the resolver.
@@ -122,17 +131,11 @@ class resolver {
     return {this, &resolver::size_of_values, data_index};
   }
 
-  /// The enumeration of that name as the object file `f` sees it; null when unknown.
-  [[nodiscard]] const enumeration* find_enumeration(const function& f, std::string_view type_name) const noexcept {
-    if (f.known) {
-      for (const enumeration& e : from_->objects[f.object].enumerations) {
-        if (e.name == type_name) return &e;
-      }
-    }
-    for (const enumeration& e : from_->auto_enumerations) {
-      if (e.name == type_name) return &e;
-    }
-    return nullptr;
+  /// The enumeration of that name as the module of `f` sees it; null when unknown.
+  [[nodiscard]] const enumeration* find_enumeration(const function& f, std::string_view type_name) const {
+    const object_debug* const debug = f.known ? from_->objects[f.object].debug.get() : nullptr;
+    if (const enumeration* const found = debug == nullptr ? nullptr : debug->enumerations.find(type_name)) return found;
+    return from_->auto_enumerations.find(type_name);
   }
 
   /// How many object files could own the address at that time: more than one means that libraries were loaded over one another
@@ -140,15 +143,21 @@ class resolver {
   [[nodiscard]] std::size_t candidates(std::uint32_t data_index, std::uint64_t time, std::uint64_t address) {
     const std::uint32_t session_number = session_of(data_index, time);
     if (session_number == no_session) return 0;
-    const session& s = from_->sessions[session_number];
-    if (find_mapped(s, address) != nullptr) return 1;
+    if (find_mapped(from_->sessions[session_number], address) != nullptr) return 1;
     std::vector<std::uint32_t> seen;
-    for (const object_mapping& library : s.libraries) {
-      if (library.time > time || library.start > address) continue;
-      if (from_->objects[library.object].symbols.find(address - library.start) == symbol_table::none) continue;
-      if (std::find(seen.begin(), seen.end(), library.object) == seen.end()) seen.push_back(library.object);
-    }
-    return seen.size();
+    (void)libraries_[session_number].each(
+        address, time, [&](const auto& found, std::uint64_t, std::uint32_t) { seen.push_back(found.object); });
+    std::sort(seen.begin(), seen.end());
+    return static_cast<std::size_t>(std::unique(seen.begin(), seen.end()) - seen.begin());
+  }
+
+  /// The mapping that holds an address, or null.
+  [[nodiscard]] static const object_mapping* find_mapped(const session& s, std::uint64_t address) noexcept {
+    const auto after = std::upper_bound(s.mappings.begin(), s.mappings.end(), address,
+                                        [](std::uint64_t a, const object_mapping& m) { return a < m.start; });
+    if (after == s.mappings.begin()) return nullptr;
+    const object_mapping& m = *(after - 1);
+    return address < m.end ? &m : nullptr;
   }
 
   [[nodiscard]] const recording& source() const noexcept { return *from_; }
@@ -176,33 +185,8 @@ class resolver {
 
   /// Finds the longest stretch of time around `time` in which the task's session stays the same.
   [[gnu::noinline]] void enter_range(range& r, std::uint32_t data_index, std::uint64_t time) {
-    const std::uint32_t number = from_->data[data_index].task;
-    r = {0, ~std::uint64_t{0}, no_session};
-    if (number == task_data::no_task) return;
-    const std::int64_t found = from_->session_at(number, time);
-    r.session = found < 0 ? no_session : static_cast<std::uint32_t>(found);
-    // Every border of a reference of the task or of those that it falls back on may change the answer.
-    std::uint32_t at = number;
-    for (std::size_t steps = 0; at < from_->tasks.size() && steps <= from_->tasks.size(); ++steps) {
-      const task& t = from_->tasks[at];
-      for (const session_reference& reference : t.sessions) {
-        for (const std::uint64_t border : {reference.from, reference.until}) {
-          if (border <= time) r.from = std::max(r.from, border);
-          else r.until = std::min(r.until, border);
-        }
-      }
-      const std::uint32_t up = t.parent != 0 ? t.parent : t.pid;
-      if (up == t.tid) break;
-      at = from_->find_task(up);
-    }
-  }
-
-  [[nodiscard]] static const object_mapping* find_mapped(const session& s, std::uint64_t address) noexcept {
-    const auto after = std::upper_bound(s.mappings.begin(), s.mappings.end(), address,
-                                        [](std::uint64_t a, const object_mapping& m) { return a < m.start; });
-    if (after == s.mappings.begin()) return nullptr;
-    const object_mapping& m = *(after - 1);
-    return address < m.end ? &m : nullptr;
+    const session_stay stay = from_->stay_at(from_->data[data_index].task, time);
+    r = {stay.from, stay.until, stay.session < 0 ? no_session : static_cast<std::uint32_t>(stay.session)};
   }
 
   [[gnu::noinline]] const function& search(cached& slot, std::uint32_t session_number, std::uint64_t time, std::uint64_t address) {
@@ -217,19 +201,10 @@ class resolver {
         const std::size_t index = from_->objects[m->object].symbols.find(address - m->start);
         if (index != symbol_table::none) found = &function_of(m->object, index);
       }
-      if (found == nullptr && !s.libraries.empty()) {
+      if (found == nullptr && !libraries_[session_number].empty()) {
         lasting = false;
-        const object_mapping* newest = nullptr;
-        std::size_t symbol_index = 0;
-        for (const object_mapping& library : s.libraries) {
-          if (library.time > time || library.start > address) continue;
-          if (newest != nullptr && library.time < newest->time) continue;
-          const std::size_t index = from_->objects[library.object].symbols.find(address - library.start);
-          if (index == symbol_table::none) continue;
-          newest = &library;
-          symbol_index = index;
-        }
-        if (newest != nullptr) found = &function_of(newest->object, symbol_index);
+        const auto library = libraries_[session_number].find(address, time);
+        if (library.symbol != symbol_table::none) found = &function_of(library.object, library.symbol);
       }
     }
     if (found == nullptr) found = &unknown_function(address);
@@ -238,20 +213,18 @@ class resolver {
   }
 
   const function& function_of(std::uint32_t object_number, std::size_t symbol_index) {
-    auto& list = functions_of_[object_number];
-    const auto& symbols = from_->objects[object_number].symbols.symbols();
-    if (list.empty()) list.resize(symbols.size(), nullptr);
-    if (list[symbol_index] == nullptr) {
+    const function*& known = functions_of_[std::uint64_t{object_number} << 32 | symbol_index];
+    if (known == nullptr) {
       function f;
-      f.name = intern(short_name(symbols[symbol_index].name));
+      f.name = intern(short_name(from_->objects[object_number].symbols.symbols()[symbol_index].name));
       if (object_number != from_->kernel.object) f.special = special_function_of(names_[f.name]);
       f.known = true;
       f.object = object_number;
       f.symbol = static_cast<std::uint32_t>(symbol_index);
       functions_.push_back(std::move(f));
-      list[symbol_index] = &functions_.back();
+      known = &functions_.back();
     }
-    return *list[symbol_index];
+    return *known;
   }
 
   const function& unknown_function(std::uint64_t address) {
@@ -269,52 +242,36 @@ class resolver {
 
   void prepare_values(function& f) {
     f.values_ready = true;
-    if (!f.known) return;
+    if (!f.known || f.object == from_->kernel.object) return;
     const object_file& m = from_->objects[f.object];
-    const std::uint64_t offset = m.symbols.symbols()[f.symbol].address;
+    const auto& symbols = m.symbols.symbols();
+    const symbol& own = symbols[f.symbol];
+    // A place can have several names, and each counts.
+    std::vector<std::string> names;
+    std::size_t first = f.symbol;
+    while (first != 0 && symbols[first - 1].address == own.address) --first;
+    for (std::size_t i = first; i < symbols.size() && symbols[i].address == own.address && names.size() < 64; ++i)
+      names.push_back(short_name(symbols[i].name));
     const debug_function* const debug =
-        from_->use_auto && from_->info.has(feature::debug_info) ? m.debug.find(offset) : nullptr;
-    collect(f, from_->arguments, from_->auto_arguments, debug == nullptr ? std::string_view{} : debug->arguments, f.arguments);
-    collect(f, from_->return_values, from_->auto_return_values, debug == nullptr ? std::string_view{} : debug->return_value,
-            f.return_values);
-  }
-
-  void collect(const function& f, const std::vector<function_spec>& specs, const std::vector<function_spec>& automatic,
-               std::string_view debug, std::vector<value_spec>& out) {
-    std::vector<bool> exact;
-    for (const function_spec& spec : specs) {
-      if (matches(spec, names_[f.name])) merge_value_specs(out, exact, spec);
-    }
-    if (!out.empty() || !from_->use_auto) return;
-    if (detail::take(debug, "@")) {
-      merge_value_specs(out, exact, {{}, false, read_value_specs(debug, from_->info.long_size())});
-      return;
-    }
-    for (const function_spec& spec : automatic) {
-      if (spec.pattern == names_[f.name]) {
-        out = spec.values;
-        return;
-      }
-    }
-  }
-
-  [[nodiscard]] bool matches(const function_spec& spec, const std::string& text) {
-    const std::string_view kind = from_->info.value("pattern_type");
-    if (!spec.is_pattern || kind == "simple") return spec.pattern == text;
-    if (kind == "glob") return matches_glob(spec.pattern, text);
-    if (from_->patterns.compile == nullptr) return false;
-    void* const compiled = from_->patterns.compile(spec.pattern.c_str());
-    if (compiled == nullptr) return false;
-    const bool found = from_->patterns.search(compiled, text.c_str());
-    from_->patterns.release(compiled);
-    return found;
+        m.debug != nullptr && from_->info.has(feature::debug_info) ? m.debug->file.find(own.address) : nullptr;
+    value_collection collected;
+    collect_values(
+        from_->values, names, from_->info.long_size(),
+        [&](bool returns) {
+          return debug == nullptr ? std::string_view{} : returns ? debug->return_value : debug->arguments;
+        },
+        [&](std::string_view name) { return objects_.is_of(*from_, name, f.object, own.type); }, collected);
+    for (const value_spec& spec : collected.values())
+      (spec.is_return() ? f.return_values : f.arguments).push_back(spec);
   }
 
   const recording* from_;
   std::vector<range> ranges_;
   std::vector<cached> cache_;
   std::deque<function> functions_;
-  std::vector<std::vector<const function*>> functions_of_;
+  std::unordered_map<std::uint64_t, const function*> functions_of_;  ///< by module and symbol
+  std::vector<detail::loaded_libraries> libraries_;                  ///< by session
+  object_rule objects_;
   std::unordered_map<std::uint64_t, const function*> unknown_;
   std::deque<std::string> names_;
   std::unordered_map<std::string_view, std::uint32_t> index_;

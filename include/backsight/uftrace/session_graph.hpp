@@ -25,15 +25,13 @@ class session_graph {
   }
 
   void run() {
+    stacks_.follow(*records_);
     resolver& names = records_->names();
     wait_ = names.intern("linux:schedule");
     preempted_ = names.intern("linux:schedule (pre-empted)");
     merged_record r;
     std::uint64_t before = 0;
     while (records_->next(r)) {
-      if (records_->estimating() && r.source == record_source::perf_file && (r.is_sched_in() || r.is_sched_out())) {
-        function_report::estimate_exit(*records_, stacks_, r);
-      }
       stacks_.consume(r);
       task_stack& t = stacks_.of(r);
       special_function special = special_function::none;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -22,24 +23,26 @@ struct symbol {
   char type = 0;  ///< T t w functions, P entries of the procedure linkage table, K kernel, D d v u data
 };
 
-/// The symbols of an object file, sorted by address.
+/// The symbols of an object file, sorted by address. Copies share them.
 class symbol_table {
  public:
   static constexpr std::size_t none = static_cast<std::size_t>(-1);
 
   symbol_table() = default;
   /// The table of these symbols, which are sorted by address.
-  explicit symbol_table(std::vector<symbol> sorted) : symbols_(std::move(sorted)) {}
+  explicit symbol_table(std::vector<symbol> sorted)
+      : symbols_(std::make_shared<const std::vector<symbol>>(std::move(sorted))) {}
 
   /// The index of the symbol that covers `address`, or none. A binary search.
   [[nodiscard]] std::size_t find(std::uint64_t address) const noexcept {
-    const auto after = std::upper_bound(symbols_.begin(), symbols_.end(), address,
+    const std::vector<symbol>& all = *symbols_;
+    const auto after = std::upper_bound(all.begin(), all.end(), address,
                                         [](std::uint64_t a, const symbol& s) { return a < s.address; });
-    if (after == symbols_.begin()) return none;
-    const auto index = static_cast<std::size_t>(after - symbols_.begin()) - 1;
-    return address - symbols_[index].address < symbols_[index].size ? index : none;
+    if (after == all.begin()) return none;
+    const auto index = static_cast<std::size_t>(after - all.begin()) - 1;
+    return address - all[index].address < all[index].size ? index : none;
   }
-  [[nodiscard]] const std::vector<symbol>& symbols() const noexcept { return symbols_; }
+  [[nodiscard]] const std::vector<symbol>& symbols() const noexcept { return *symbols_; }
   /// The path of the object file and its build-id as the file's comments tell them; empty where they do not.
   [[nodiscard]] std::string_view path() const noexcept { return path_; }
   [[nodiscard]] std::string_view build_id() const noexcept { return build_id_; }
@@ -48,7 +51,7 @@ class symbol_table {
 
  private:
   friend symbol_table read_symbols(byte_view bytes);
-  std::vector<symbol> symbols_;
+  std::shared_ptr<const std::vector<symbol>> symbols_ = std::make_shared<const std::vector<symbol>>();
   std::string_view path_, build_id_;
   std::vector<fault> faults_;
 };
@@ -88,11 +91,15 @@ namespace detail {
   detail::lines text(detail::as_text(bytes));
   std::uint64_t last_address = ~std::uint64_t{0};
   char last_type = 0;
-  auto& symbols = table.symbols_;
+  std::vector<symbol> symbols;
   symbols.reserve(bytes.size() / 40);
+  std::uint64_t promised = 0,
+                lines = 0;  // The number that the file tells leaves out end marks, so there can be more lines.
   while (text.next()) {
     std::string_view rest = text.line();
-    if (rest.empty() || rest.front() == '#') continue;
+    if (detail::take(rest, "# symbols: ")) promised = detail::take_number(rest, 10).value_or(0);
+    if (rest.empty() || text.line().front() == '#') continue;
+    ++lines;
     const auto bad = [&] { table.faults_.push_back({errc::bad_text, text.offset(), text.line().size() + 1}); };
     symbol item;
     const auto address = detail::take_number(rest, 16);
@@ -132,10 +139,13 @@ namespace detail {
     constexpr std::string_view types = "TtwPKDdvu";
     if (!end_mark && types.find(item.type) != std::string_view::npos) symbols.push_back(item);
   }
+  if (lines < promised || detail::cut_at(detail::as_text(bytes)))
+    table.faults_.push_back({errc::truncated, bytes.size(), 0});
   // Names are views of one text, so where they are tells the order of the lines. (Clang 19 warns of libstdc++ 12's stable_sort.)
   std::sort(symbols.begin(), symbols.end(), [](const symbol& a, const symbol& b) {
     return a.address != b.address ? a.address < b.address : a.name.data() < b.name.data();
   });
+  table.symbols_ = std::make_shared<const std::vector<symbol>>(std::move(symbols));
   return table;
 }
 

@@ -113,6 +113,7 @@ namespace detail {
     if (known && detail::read_task_line(line, event)) list.events.push_back(event);
     else list.faults.push_back({known ? errc::bad_text : errc::unknown_record, text.offset(), line.size() + 1});
   }
+  if (const auto cut = detail::cut_at(detail::as_text(bytes))) list.faults.push_back({errc::truncated, *cut, 0});
   return list;
 }
 

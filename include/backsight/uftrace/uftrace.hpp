@@ -20,7 +20,9 @@
 #include <backsight/uftrace/memory_map.hpp>
 #include <backsight/uftrace/merge.hpp>
 #include <backsight/uftrace/merged_record.hpp>
+#include <backsight/uftrace/name_pattern.hpp>
 #include <backsight/uftrace/object_files.hpp>
+#include <backsight/uftrace/object_rule.hpp>
 #include <backsight/uftrace/recording.hpp>
 #include <backsight/uftrace/records.hpp>
 #include <backsight/uftrace/report.hpp>
@@ -31,5 +33,7 @@
 #include <backsight/uftrace/symbols.hpp>
 #include <backsight/uftrace/task_list.hpp>
 #include <backsight/uftrace/task_messages.hpp>
+#include <backsight/uftrace/task_sessions.hpp>
 #include <backsight/uftrace/time_index.hpp>
+#include <backsight/uftrace/value_rules.hpp>
 #include <backsight/uftrace/value_text.hpp>

@@ -21,7 +21,9 @@ enum class text_style : std::uint8_t { replay, chrome };
 /// and again allocates only until it is long enough.
 class value_writer {
  public:
-  explicit value_writer(resolver& names) : names_(&names), order_(names.source().info.byte_order) {}
+  /// With `exact` values are those of uftrace also where it errs: enumerations are read without their sign.
+  explicit value_writer(resolver& names, bool exact = false)
+      : names_(&names), order_(names.source().info.byte_order), exact_(exact) {}
 
   /// `a, b, c`: all values of a call, or the first one of a return.
   void values(std::string& out, const merged_record& r, text_style style) {
@@ -96,11 +98,12 @@ class value_writer {
 
   /// The name of an event.
   void event_name(std::string& out, std::uint64_t id) const {
-    for (const auto& [known, name] : names_->source().user_events) {
-      if (known == id) {
-        out += name;
-        return;
-      }
+    const auto& events = names_->source().user_events;
+    const auto event =
+        std::lower_bound(events.begin(), events.end(), id, [](const auto& e, std::uint64_t i) { return e.first < i; });
+    if (event != events.end() && event->first == id) {
+      out += event->second;
+      return;
     }
     switch (id) {
       case read_statm: out += "read:proc/statm"; return;
@@ -214,19 +217,26 @@ class value_writer {
     }
   }
 
-  void enumerated(std::string& out, const function& f, const value_spec& spec, std::int64_t value) {
+  void enumerated(std::string& out, const function& f, const value_spec& spec, std::uint64_t bits, std::size_t size) {
     if (!f.known) {
       out += "<ENUM?> ";
-      detail::add_hex(out, static_cast<std::uint64_t>(value), false);
+      detail::add_hex(out, bits, false);
       return;
     }
+    const std::int64_t value = enumeration_value(bits, size);
     if (const enumeration* const e = names_->find_enumeration(f, spec.type_name)) {
       const std::size_t before = out.size();
-      e->text_of(value, out);
+      e->text_of(value, out, exact_);
       if (out.size() != before) return;
     }
     if (value > 100000 || value < -100000) detail::add_hex(out, static_cast<std::uint64_t>(value));
     else detail::add_decimal(out, value);
+  }
+
+  /// An enumeration is an int, as good as always, of which a register or a word of the stack holds more.
+  [[nodiscard]] std::int64_t enumeration_value(std::uint64_t bits, std::size_t size) const noexcept {
+    if (exact_) return static_cast<std::int64_t>(bits);
+    return size == 8 && bits >> 32 == 0 ? detail::signed_of(bits, 4) : detail::signed_of(bits, size);
   }
 
   void value(std::string& out, const function& f, const value_spec& spec, byte_view bytes, const merged_record& r, text_style style) {
@@ -263,7 +273,7 @@ class value_writer {
         return;
       }
       case value_format::pointer: return pointer(out, bits, r, "&", "", false);
-      case value_format::enumeration: return enumerated(out, f, spec, number);
+      case value_format::enumeration: return enumerated(out, f, spec, bits, bytes.size());
       case value_format::structure:
         if (!spec.type_name.starts_with("<lambda")) out += spec.type_name;
         out += spec.size == 0 ? "{}" : "{...}";
@@ -300,9 +310,8 @@ class value_writer {
           out += "enum ";
           out += spec.type_name;
           out += ": ";
-          const std::int64_t number = detail::signed_of(bits, bytes.size());
-          enumerated(out, f, spec, number);
-          detail::add_format(out, " (%lld)", static_cast<long long>(number));
+          enumerated(out, f, spec, bits, bytes.size());
+          detail::add_format(out, " (%lld)", static_cast<long long>(enumeration_value(bits, bytes.size())));
           return;
         }
         break;
@@ -315,6 +324,7 @@ class value_writer {
 
   resolver* names_;
   order order_;
+  bool exact_;
 };
 
 }  // namespace backsight::uftrace

@@ -40,6 +40,13 @@ class lines {
   std::uint64_t offset_ = 0;
 };
 
+/// Where a text that its writer ends with a line end was cut inside a line; nothing when it was not. What it says there may be
+/// less than what was meant.
+[[nodiscard]] inline std::optional<std::uint64_t> cut_at(std::string_view text) noexcept {
+  if (text.empty() || text.back() == '\n') return {};
+  return text.size();
+}
+
 /// Takes an unsigned number in base 10 or 16 from the front of `text`; nothing when it has no digit or overflows.
 [[nodiscard]] inline std::optional<std::uint64_t> take_number(std::string_view& text, unsigned base) noexcept {
   std::uint64_t value = 0;

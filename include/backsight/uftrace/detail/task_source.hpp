@@ -48,7 +48,8 @@ class task_source {
   /// leaves out what is outside of them all the same.
   template <order O>
   [[nodiscard]] typename task_records<O>::iterator open(task_records<O>& range, resolver& names) const {
-    const byte_view bytes = names.source().data[index_].bytes;
+    const bool chosen = options_->tasks == nullptr || (*options_->tasks)[index_];
+    const byte_view bytes = chosen ? names.source().data[index_].bytes : byte_view{};
     range = task_records<O>(bytes, names.sizes_for(index_));
     const bool has_index = options_->indices != nullptr && index_ < options_->indices->size();
     const file_part part = part_between(range, names.source().info, has_index ? &(*options_->indices)[index_] : nullptr,

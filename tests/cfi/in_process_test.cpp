@@ -1,13 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <backsight/cfi/in_process.hpp>
 
+#include <array>
 #include <csignal>
+#include <filesystem>
+#include <fstream>
 #include <memory>
+#include <string>
 #include <thread>
+#include <vector>
 
+#include <dlfcn.h>
+#include <unistd.h>
 #include <unwind.h>
 
+#include <backsight/cfi/frame_sections.hpp>
+
 #include <support/catch.hpp>
+#include <support/files.hpp>
 #include <support/no_alloc.hpp>
 
 using namespace backsight;
@@ -106,6 +116,62 @@ TEST_CASE("a signal handler sees the frames that were interrupted, and allocates
   REQUIRE(in_handler_count > walked.count);
   CHECK(in_handler[in_handler_count - 1] == here[walked.count - 1]);
   CHECK(in_handler[in_handler_count - walked.count + 1] == here[1]);
+}
+
+namespace {
+
+/// The frames that a function of a loaded object calls back with, by this library and by libgcc.
+both frames_through(const std::string& path) {
+  both b;
+  void* const object = ::dlopen(path.c_str(), RTLD_NOW);
+  REQUIRE(object != nullptr);
+  using function = int (*)(int (*)(void*), void*);
+  const auto calls_back = reinterpret_cast<function>(::dlsym(object, "calls_back"));
+  REQUIRE(calls_back != nullptr);
+  struct context {
+    cfi::own_process with;
+    both* to;
+  } used{{}, &b};
+  (void)calls_back(
+      [](void* argument) {
+        auto& c = *static_cast<context*>(argument);
+        std::uint64_t pcs[256];
+        const auto walked = cfi::unwind_here(pcs, c.with);
+        c.to->ours.assign(pcs, pcs + walked.count);
+        c.to->why = walked.why;
+        c.to->theirs = of_libgcc();
+        return 1;
+      },
+      &used);
+  ::dlclose(object);
+  return b;
+}
+
+}  // namespace
+
+TEST_CASE("an object without a search table in its header is walked all the same") {
+  const auto whole = test::read_file((std::filesystem::read_symlink("/proc/self/exe").parent_path() / "libcalls_back.so").string());
+  const auto image = elf::open(whole);
+  REQUIRE(image);
+  const auto header = cfi::find_frame_header(*image);
+  REQUIRE(header);
+  const auto at = static_cast<std::size_t>(header->bytes.data() - whole.data());
+  // As it is; without count and table; with numbers of several lengths, which are not searched.
+  const std::vector<std::array<unsigned, 2>> choices{{0x03, 0x3b}, {0xff, 0xff}, {0x03, 0x39}};
+  for (const auto& encodings : choices) {
+    auto changed = whole;
+    for (std::size_t i = 0; i < 2; ++i) changed[at + 2 + i] = static_cast<std::byte>(encodings[i]);
+    const auto name = "backsight-calls-back-" + std::to_string(::getpid()) + "-" + std::to_string(encodings[1]) + ".so";
+    const std::string path = (std::filesystem::temp_directory_path() / name).string();
+    std::ofstream(path, std::ios::binary)
+        .write(reinterpret_cast<const char*>(changed.data()), static_cast<std::streamsize>(changed.size()));
+    const both b = frames_through(path);
+    std::filesystem::remove(path);
+    INFO(encodings[1] << ' ' << b.ours.size() << ' ' << b.theirs.size() << ' ' << message(b.why));
+    CHECK(b.why == cfi::stop::outermost);
+    CHECK(b.ours.size() > 3);
+    CHECK(same_callers(b));
+  }
 }
 
 TEST_CASE("the mapped object of an own address is found without tables") {

@@ -175,6 +175,8 @@ set(BACKSIGHT_HEADERS
   include/backsight/xray/fdr.hpp
   include/backsight/xray/instr_map.hpp
   include/backsight/xray/log.hpp
+  include/backsight/xray/profile.hpp
+  include/backsight/xray/profile_schema.hpp
   include/backsight/xray/schema.hpp
   include/backsight/xray/xray.hpp
 )

@@ -121,6 +121,25 @@ void read_log(const xray::log& opened, std::uint64_t* sum) {
   }
 }
 
+/// Paths lie side by side, and with the faults behind one another.
+void read_profile(const xray::profile& opened, std::uint64_t* sum) {
+  const std::uint64_t size = opened.bytes().size();
+  std::uint64_t reached = size_of<xray::profile_header>;
+  xray::for_each_path(
+      opened,
+      [&](const xray::profile_path& path) {
+        require(path.offset >= reached && path.size() != 0);
+        reached = path.offset + (path.size() + 1) * size_of<xray::profile_function> + size_of<xray::profile_data>;
+        require(reached <= size);
+        for (std::size_t level = 0; level < path.size(); ++level) *sum += path.function(level);
+        *sum += path.thread + path.calls + path.self_ticks;
+      },
+      [&](const fault& damage) {
+        require(damage.code != errc::ok && damage.offset >= reached && damage.offset <= size && damage.skipped <= size - damage.offset);
+        reached = damage.offset + damage.skipped;
+      });
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -128,6 +147,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::vector<std::byte> bytes(size);
   for (std::size_t i = 0; i < size; ++i) bytes[i] = static_cast<std::byte>(data[i]);
   if (const auto opened = xray::open(bytes)) read_log(*opened, &sum);
+  if (const auto opened = xray::open_profile(bytes)) read_profile(*opened, &sum);
   if (size < size_of<xray::file_header> || size > 4096) return 0;
   for (const order o : {order::little, order::big}) {
     for (std::uint16_t version = 1; version <= 5; ++version) {

@@ -19,7 +19,7 @@
 namespace {
 
 // Formats that look at more of a file come before those that look at less.
-constexpr std::array formats{&cli::uftrace_format, &cli::memtrace_format, &cli::xray_format};
+constexpr std::array formats{&cli::uftrace_format, &cli::memtrace_format, &cli::xray_profile_format, &cli::xray_format};
 
 /// The first bytes of a file or of stdin, none for a folder; reports an error and gives false when it cannot be read.
 bool read_head(const std::string& path, std::vector<std::byte>& head) {
@@ -73,9 +73,11 @@ CLI::App* add_trace_command(CLI::App& app, command which, const char* name, cons
 void add_format(CLI::App* sub, cli::arguments& arguments, std::vector<std::string> kinds) {
   sub->add_option("--format", arguments.format, "how to print")->check(CLI::IsMember(std::move(kinds)));
 }
-void add_as(CLI::App* sub, cli::arguments& arguments) {
-  sub->add_option("--as", arguments.as, "print byte for byte what this tool prints: llvm-xray, uftrace")
-      ->check(CLI::IsMember({"llvm-xray", "uftrace"}));
+/// Offers a command in the form of those tools that have one like it.
+void add_as(CLI::App* sub, cli::arguments& arguments, std::vector<std::string> tools = {"llvm-xray", "uftrace"}) {
+  std::string help = "print what this tool prints:";
+  for (const std::string& tool : tools) help += (tool == tools.front() ? " " : ", ") + tool;
+  sub->add_option("--as", arguments.as, help)->check(CLI::IsMember(std::move(tools)));
 }
 void add_symbols(CLI::App* sub, cli::arguments& arguments) {
   sub->add_option("--symbols", arguments.symbols, "the traced program, for the names of functions")->check(CLI::ExistingFile);
@@ -100,7 +102,7 @@ void add_call_filters(CLI::App* sub, cli::arguments& arguments) {
 
 void add_replay(CLI::App& app, cli::arguments& arguments, int& code) {
   auto* replay = add_trace_command(app, &cli::trace_format::replay, "replay", "Show the calls, indented, in the order of time", arguments, code);
-  add_as(replay, arguments);
+  add_as(replay, arguments, {"uftrace"});
   add_call_filters(replay, arguments);
   add_output(replay, arguments);
   replay->add_flag("--no-merge", arguments.no_merge, "an entry and its exit always on lines of their own");
@@ -113,7 +115,7 @@ void add_commands(CLI::App& app, cli::arguments& arguments, int& code) {
   using cli::trace_format;
   auto* info = add_trace_command(app, &trace_format::info, "info", "Show what a trace holds", arguments, code);
   add_format(info, arguments, {"text", "json"});
-  add_as(info, arguments);
+  add_as(info, arguments, {"uftrace"});
   info->add_flag("--task", arguments.by_task, "uftrace: the tasks");
 
   auto* dump = add_trace_command(app, &trace_format::dump, "dump", "Show every record", arguments, code);
@@ -145,7 +147,7 @@ void add_commands(CLI::App& app, cli::arguments& arguments, int& code) {
   stacks->add_option("--limit", arguments.limit, "at most this many paths");
 
   auto* graph = add_trace_command(app, &trace_format::graph, "graph", "Write the call graph: in the DOT language, as a tree for uftrace", arguments, code);
-  add_as(graph, arguments);
+  add_as(graph, arguments, {"uftrace"});
   graph->add_flag("--task", arguments.by_task, "uftrace: the tree of tasks");
   add_call_filters(graph, arguments);
   add_symbols(graph, arguments);

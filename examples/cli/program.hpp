@@ -180,6 +180,7 @@ struct trace_format {
 
 extern const trace_format memtrace_format;
 extern const trace_format xray_format;
+extern const trace_format xray_profile_format;
 extern const trace_format uftrace_format;
 
 }  // namespace cli

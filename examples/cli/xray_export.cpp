@@ -201,7 +201,6 @@ int xray_export(const arguments& asked) {
 }
 
 int xray_graph(const arguments& asked) {
-  if (!asked.as.empty()) return no_such_form("graph");
   xray_trace trace;
   xray_names names;
   if (!trace.open(asked.path()) || !names.open(asked.symbols)) return bad_input;

@@ -126,7 +126,6 @@ void print_text(output& out, const xray_trace& trace, const summary& all) {
 }  // namespace
 
 int xray_info(const arguments& asked) {
-  if (!asked.as.empty()) return no_such_form("info");
   xray_trace trace;
   if (!trace.open(asked.path())) return bad_input;
   summary all;

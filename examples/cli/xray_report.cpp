@@ -18,43 +18,23 @@ using namespace backsight;
 namespace {
 
 /// llvm-xray's account: a stack of open calls for each thread; an exit that does not match the top is left out, or, with
-/// `deduce`, closes the nearest call of its function and all above (llvm/tools/llvm-xray/xray-account.cpp).
+/// `deduce`, closes the nearest call of its function and all above (llvm/tools/llvm-xray/xray-account.cpp). The search for
+/// that call is call_stack's, whose cost does not grow with exits of functions that are not open.
 class llvm_account {
  public:
   explicit llvm_account(bool deduce) : deduce_(deduce) {}
 
-  struct stack {
-    struct frame {
-      std::uint32_t function;
-      std::uint64_t start;
-    };
-    std::vector<frame> frames;
-  };
-
-  void take(stack& of, event_kind kind, std::uint32_t function, std::uint64_t time) {
-    if (kind == event_kind::enter) {
-      of.frames.push_back({function, time});
-    } else if (kind != event_kind::mark && !of.frames.empty()) {
-      if (of.frames.back().function == function) {
-        close(of, time);
-      } else if (deduce_) {
-        std::size_t match = of.frames.size();
-        while (match != 0 && of.frames[match - 1].function != function) --match;
-        if (match != 0) {
-          while (of.frames.size() >= match) close(of, time);
-        }
-      }
-    }
+  void take(analysis::call_stack& of, const xray::event& event) {
+    if (event.kind == event_kind::mark) return;
+    const bool on_top = !of.frames().empty() && of.frames().back().function == event.function;
+    if (event.kind != event_kind::enter && !on_top && !deduce_) return;
+    of.take(event, [](const auto&, std::size_t) {},
+            [&](const analysis::finished_call& call, const auto&) { durations[call.function].add(call.duration); });
   }
 
   analysis::by_function<analysis::distribution> durations;
 
  private:
-  void close(stack& of, std::uint64_t time) {
-    const auto frame = of.frames.back();
-    durations[frame.function].add(time >= frame.start ? time - frame.start : frame.start - time);
-    of.frames.pop_back();
-  }
   bool deduce_;
 };
 
@@ -118,11 +98,11 @@ int llvm_report(xray_trace& trace, xray_names& names, const arguments& asked) {
   progress shown(trace.log().bytes().size());
   std::uint64_t count = 0;
   for (const auto& thread : trace.threads(true)) {
-    std::map<std::int32_t, llvm_account::stack> stacks;
-    llvm_account::stack& only = stacks[thread.id];
+    std::map<std::int32_t, analysis::call_stack> stacks;
+    analysis::call_stack& only = stacks[thread.id];
     for_each_sorted(trace, thread, [&](const xray::event& event) {
       if ((++count & (events_between_updates - 1)) == 0) shown.add(bytes_between_updates);
-      account.take(basic ? stacks[event.thread] : only, event.kind, event.function, event.time);
+      account.take(basic ? stacks[event.thread] : only, event);
     });
   }
   // As llvm-xray: ids are 32-bit signed there, and rows come in the order of ids.

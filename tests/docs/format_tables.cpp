@@ -16,6 +16,7 @@
 #include <backsight/uftrace/time_index.hpp>
 #include <backsight/xray/basic.hpp>
 #include <backsight/xray/fdr.hpp>
+#include <backsight/xray/profile_schema.hpp>
 
 using namespace backsight;
 
@@ -84,6 +85,10 @@ int main(int count, char** words) {
   // A format is one line: its headers, then its kinds of record.
   if (format == "xray") return print_record<xray::file_header>(), print_records(xray::fdr_format<order::little>::records{}), 0;
   if (format == "xray_basic") return print_records(xray::basic_format<order::little>::records{}), 0;
+  if (format == "xray_profile") {
+    return print_record<xray::profile_header>(), print_record<xray::profile_block>(), print_record<xray::profile_function>(),
+           print_record<xray::profile_data>(), 0;
+  }
   if (format == "unwind_table") {
     return print_record<cfi::table_header>(), print_record<cfi::table_run>(), print_record<cfi::table_page>(),
            print_record<cfi::unwind_rule>(), 0;

@@ -76,3 +76,12 @@ TEST_CASE("ticks become nanoseconds exactly, for any frequency") {
   CHECK(log_of(40000000000).to_ns(39) == 0);
   CHECK(log_of(40000000000).to_ns(40) == 1);
 }
+
+TEST_CASE("a clock that is finer than a nanosecond by far keeps its time") {
+  const auto log_of = [](std::uint64_t frequency) { return *xray::open(xray_builder(order::little).header(0, 1, frequency).view()); };
+  // Half a second, and the ticks just below a second: times 10^9 these rests would not fit 64 bits.
+  CHECK(log_of(std::uint64_t{1} << 63).to_ns(std::uint64_t{1} << 62) == 500000000);
+  CHECK(log_of(18446744074).to_ns(18446744073) == 1024819115);
+  CHECK(log_of(20000000000).to_ns(19999999999) == 999999999);
+  CHECK(log_of(20000000000).to_ns(3 * std::uint64_t{20000000000} + 10000000000) == 3500000000);
+}

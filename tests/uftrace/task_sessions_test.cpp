@@ -71,16 +71,16 @@ TEST_CASE("what is found is what a search finds, and holds as long as is said") 
   std::mt19937 random(7);
   for (int round = 0; round < 60; ++round) {
     family all;
-    const std::uint32_t count = 1 + random() % 40;
+    const std::uint32_t count = 1 + static_cast<std::uint32_t>(random() % 40);
     for (std::uint32_t i = 1; i <= count; ++i) {
       std::vector<std::uint64_t> begins;
       std::uint64_t time = random() % 50;
-      for (std::uint32_t k = random() % 4; k != 0; --k) {
+      for (auto k = random() % 4; k != 0; --k) {
         begins.push_back(time);
         // Some go back: the lines of task.txt are not always in the order of time.
         time = round % 2 == 0 ? time + random() % 9 : random() % 60;
       }
-      const std::uint32_t above = i == 1 ? 0 : 1 + random() % (i - 1);
+      const std::uint32_t above = i == 1 ? 0 : 1 + static_cast<std::uint32_t>(random() % (i - 1));
       const bool thread = random() % 3 == 0 && above != 0;
       all.add(i, thread ? above : i, thread ? 0 : above, begins);
     }

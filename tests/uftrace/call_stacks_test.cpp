@@ -202,7 +202,9 @@ TEST_CASE("a child of a task that never forked begins at depth 0") {
   }
   call_stacks stacks(from, {});
   stacks.consume(entry(100, 0, fn::main, 0));
+  stacks.consume(lost(1, 1));
   stacks.consume(in_kernel(entry(110, 0, fn::a, 1)));
+  CHECK_FALSE(stacks.all()[1].depth_known);  // only a fork tells it behind a loss
   CHECK(stacks.all()[1].shown_depth == 0);
   CHECK(stacks.all()[1].height == 1);
 }
@@ -252,6 +254,16 @@ TEST_CASE("behind lost records the next one tells the height, and its frames beg
   CHECK(s.at(1) == account{500, 0, true});
   CHECK(s.at(2) == account{499, 0, false});
   CHECK(s.at(3) == account{});
+}
+
+TEST_CASE("behind lost records all slots that begin are there") {
+  stacks_of_one s;
+  for (std::uint16_t depth = 0; depth < 10; ++depth) s << entry(100U + depth, depth, fn::a);
+  s << lost() << entry(500, 10, fn::b);
+  CHECK(s.heights() == heights{11, 11});
+  CHECK(s.at(10) == account{500, 0, true});
+  CHECK(s.at(19) == account{499, 0, false});
+  CHECK(s.at(20) == account{499, 0, false});
 }
 
 TEST_CASE("behind lost records an exit ends a function that began right before it") {
@@ -389,6 +401,9 @@ TEST_CASE("setjmp is where longjmp goes, for all tasks") {
   stacks.consume(entry(160, 0, fn::longjmp, 1));
   stacks.apply(second, special_function::longjmp);
   CHECK((second.height == 2 && second.user_height == 2 && second.shown_depth == 2));
+  // Nothing was entered in that slot: its exit takes no time, neither its own nor its caller's.
+  stacks.consume(exit(170, 1, fn::setjmp, 1));
+  CHECK((stacks.slot(second, 1)->total == 0 && stacks.slot(second, 0)->child == 0));
 }
 
 TEST_CASE("exec forgets what is open") {
@@ -477,6 +492,16 @@ TEST_CASE("a first record of the kernel counts its own levels") {
   CHECK_FALSE(behind_loss.task().lost);
 }
 
+TEST_CASE("a loss of the kernel ends its turn") {
+  stacks_of_one s;
+  s << in_kernel(entry(100, 0, fn::a));
+  CHECK((s.task().in_kernel && s.task().outside_program));
+  s << in_kernel(lost());
+  CHECK_FALSE(s.task().in_kernel);
+  CHECK_FALSE(s.task().outside_program);
+  CHECK(s.task().lost);
+}
+
 TEST_CASE("what the scheduler does ends the kernel's turn") {
   for (const std::uint64_t id : {std::uint64_t{sched_out}, std::uint64_t{sched_in}}) {
     stacks_of_one s;
@@ -561,4 +586,47 @@ TEST_CASE("the end of a task is that of its last record, of its source or of the
   CHECK(ends({}) == pair{400, 400});  // events of the scheduler share a place
   CHECK(ends({.shorter_than = 1}) == pair{300, 400});
   CHECK(ends({.closes_at = 350}) == pair{350, 350});
+}
+
+TEST_CASE("a record of the kernel behind the scheduler's is the last of its task") {
+  test::uftrace_builder directory;
+  directory.data(7, test::uftrace_records().entry(100, 0, fn::main));
+  directory.perf(test::uftrace_perf_records().sched_out(200, 7).sched_in(300, 7).task(900, 8, 7));
+  using kernel = test::uftrace_kernel_records;
+  directory.kernel(kernel().entry(400, 7, 0, kernel::k0).exit(450, 7, 0, kernel::k0));
+  const recording from = directory.open();
+  resolver names(from);
+  merge records(names, {});
+  call_stacks stacks(from, {});
+  for (merged_record r; records.next(r);) stacks.consume(r);
+  CHECK(stacks.end_time(stacks.all()[0], records, 0) == 450);
+}
+
+TEST_CASE("a function that is hidden takes no level from those that it calls") {
+  function_filter filter({});
+  REQUIRE(filter.add("a", pattern_kind::exact, {filter_action::kind::none, true, {}}) == errc::ok);
+  test::uftrace_builder directory;
+  directory.data(7, test::uftrace_records());
+  const recording from = directory.open();
+  resolver names(from);
+  call_stacks stacks(from, {.depth = 2, .functions = &filter});
+  task_stack& t = stacks.all()[0];
+  const auto enter = [&](std::uint64_t time, std::uint16_t depth, std::uint64_t address) {
+    stacks.consume(entry(time, depth, address));
+    return stacks.show_entry(t, names, names.find(0, time, address));
+  };
+  const auto leave = [&](std::uint64_t time, std::uint16_t depth, std::uint64_t address) {
+    stacks.consume(exit(time, depth, address));
+    return stacks.show_exit(t);
+  };
+  CHECK(enter(100, 0, fn::main));
+  CHECK_FALSE(enter(110, 1, fn::a));
+  CHECK(t.credit == 1);
+  CHECK(enter(120, 2, fn::b));
+  CHECK_FALSE(enter(130, 3, fn::c));
+  CHECK_FALSE(leave(140, 3, fn::c));
+  CHECK(leave(150, 2, fn::b));
+  CHECK_FALSE(leave(160, 1, fn::a));
+  CHECK(leave(170, 0, fn::main));
+  CHECK(t.credit == 2);
 }

@@ -186,6 +186,18 @@ TEST_CASE("a wait exactly as long as the time filter stays, a shorter one goes")
         "7 100, 8 100, p7 200, p7 300, p8 310, p8 409, p7 450, p8 451, p7 500, p8 551, p7 599");
 }
 
+TEST_CASE("a return is a wait only behind a leaving") {
+  auto directory = two_tasks(records().entry(100, 0, fn::main), records().entry(100, 0, fn::main));
+  directory.perf(perf_records_of()
+                     .comm(200, 7, "x")
+                     .sched_in(210, 7)
+                     .sched_in(220, 7)
+                     .sched_out(300, 7)
+                     .comm(305, 7, "y")
+                     .sched_in(310, 7));
+  CHECK(order_of(directory, {.shorter_than = 100}) == "7 100, 8 100, p7 200, p7 210, p7 220, p7 300, p7 305, p7 310");
+}
+
 TEST_CASE("scheduler events that are held come behind those of tasks of the same time") {
   auto directory = two_tasks(records().entry(100, 0, fn::main).exit(300, 0, fn::main),
                              records().entry(100, 0, fn::a).exit(300, 0, fn::a));
@@ -239,6 +251,24 @@ TEST_CASE("a task that left its CPU comes back before the kernel goes on in it")
   ended.kernel(kernel_records().entry(200, 7, 0, kernel_records::k0).exit(300, 7, 0, kernel_records::k0));
   ended.perf(perf_records_of().sched_out(220, 7));
   CHECK(order_of(ended) == "7 100, k7 200, p7 220, k7 300");
+}
+
+TEST_CASE("only its own return brings a task back before the kernel") {
+  const auto order_with = [](const perf_records_of& waits) {
+    test::uftrace_builder directory;
+    directory.data(7, records().entry(100, 0, fn::main)).data(8, records().entry(100, 0, fn::main));
+    directory.kernel(kernel_records().entry(200, 7, 0, kernel_records::k0).exit(300, 7, 0, kernel_records::k0));
+    directory.perf(waits);
+    return order_of(directory);
+  };
+  CHECK(order_with(perf_records_of().sched_out(220, 7).sched_in(305, 7)) ==
+        "7 100, 8 100, k7 200, p7 220, p7 299, k7 300");
+  CHECK(order_with(perf_records_of().sched_out(220, 7).comm(305, 7, "x").sched_in(306, 7)) ==
+        "7 100, 8 100, k7 200, p7 220, k7 300, p7 305, p7 306");
+  CHECK(order_with(perf_records_of().sched_out(220, 7).sched_in(305, 8)) ==
+        "7 100, 8 100, k7 200, p7 220, k7 300, p8 305");
+  CHECK(order_with(perf_records_of().preempted(220, 7).sched_in(250, 7).comm(305, 7, "x")) ==
+        "7 100, 8 100, k7 200, p7 220, p7 250, k7 300, p7 305");
 }
 
 TEST_CASE("faults of task files come task by task, those of others file by file") {

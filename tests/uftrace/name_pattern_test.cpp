@@ -33,6 +33,8 @@ TEST_CASE("sets of globs hold characters, ranges with both ends, and their own s
   CHECK(matches_glob("[!]a]", "b"));
   CHECK_FALSE(matches_glob("[!]a]", "]"));
   CHECK_FALSE(matches_glob("[^]a]", "a"));
+  CHECK(matches_glob("[^a]", "b"));
+  CHECK_FALSE(matches_glob("[^a]", "a"));
   CHECK(matches_glob("[!b-d]", "a"));
   CHECK(matches_glob("[!b-d]", "e"));
   CHECK_FALSE(matches_glob("[!b-d]", "b"));

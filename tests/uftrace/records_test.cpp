@@ -240,6 +240,8 @@ TEST_CASE("depths rise by one and fall by any number") {
   CHECK(two(0, 1023, 1, 1023));
   CHECK(two(0, 1024, 0, 1025));
   CHECK(two(1, 1024, 1, 1023));
+  CHECK_FALSE(two(0, 1023, 0, 1029));
+  CHECK_FALSE(two(1, 1024, 0, 1025));
   CHECK(two(0, 1023, 1, 1022));
   CHECK(two(1, 1024, 0, 1023));
 }

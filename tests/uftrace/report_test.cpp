@@ -168,6 +168,17 @@ TEST_CASE("lost records count what they leave open above the program's functions
   CHECK(report_of(data) == rows{{"main", once(400, 359)}, {"a", once(40, 40)}});
 }
 
+TEST_CASE("lost records do not count levels beyond the depth that is wanted") {
+  records data;
+  data.exit(10, 3, fn::a).entry(20, 3, fn::b).entry(30, 4, fn::c).lost(3);
+  // b is the one level that shows, c is hidden; below them slot 2 is open since the start.
+  const rows all = report_of(data, {.depth = 1});
+  CHECK_FALSE(all.contains("c"));
+  CHECK_FALSE(all.contains("<401030>"));
+  CHECK(all.size() == 3);
+  CHECK(all.at("<0>").calls == 1);
+}
+
 TEST_CASE("a wait that is open at lost records counts") {
   test::uftrace_builder directory;
   records data;
@@ -238,6 +249,50 @@ TEST_CASE("setjmp returns twice and longjmp never") {
   data.entry(140, 2, fn::longjmp).exit(150, 1, fn::setjmp).exit(200, 0, fn::main);
   // The second return ends the slot that a has used since, and that began at 130.
   CHECK(report_of(data) == rows{{"main", once(100, 70)}, {"setjmp", {2, 30, 0, 30, 10, 20, 500}}});
+}
+
+TEST_CASE("a slot that longjmp opens again without a function took no time") {
+  test::uftrace_builder directory;
+  directory.tasks += "TASK timestamp=0.000000003 tid=8 pid=7\n";
+  // setjmp of one task at level 2, longjmp of the other: the places are shared.
+  directory.data(
+      7, records().entry(100, 0, fn::main).entry(101, 1, fn::a).entry(102, 2, fn::setjmp).exit(103, 2, fn::setjmp));
+  records other;
+  other.entry(200, 0, fn::main).entry(210, 1, fn::a).entry(220, 2, fn::b).exit(240, 2, fn::b).exit(250, 1, fn::a);
+  other.entry(260, 1, fn::longjmp).exit(300, 2, fn::b);
+  directory.data(8, other);
+  const rows all = report_of(directory.open());
+  CHECK(all.at("b") == row{2, 20, 0, 20, 0, 20, 400});
+}
+
+TEST_CASE("functions of the kernel count inside of the program's only") {
+  using kernel = test::uftrace_kernel_records;
+  test::uftrace_builder directory;
+  directory.data(7, records().entry(100, 0, fn::main).exit(400, 0, fn::main));
+  directory.kernel(kernel()
+                       .entry(50, 7, 0, kernel::k0)
+                       .exit(60, 7, 0, kernel::k0)
+                       .entry(200, 7, 0, kernel::k0)
+                       .entry(210, 7, 1, kernel::k1)
+                       .exit(230, 7, 1, kernel::k1)
+                       .exit(250, 7, 0, kernel::k0)
+                       .entry(500, 7, 0, kernel::k2)
+                       .exit(510, 7, 0, kernel::k2));
+  const recording from = directory.open();
+  CHECK(report_of(from) == rows{{"main", once(300, 250)}, {"k0", once(50, 30)}, {"k1", once(20, 20)}});
+  CHECK(report_of(from, {.kernel = false}) == rows{{"main", once(300, 300)}});
+}
+
+TEST_CASE("an invented end moves when its function waits") {
+  test::uftrace_builder directory;
+  directory.with(feature::estimate_return);
+  directory.data(7, records().entry(100, 0, fn::main).entry(200, 1, fn::a).exit(300, 1, fn::a).exit(1000, 0, fn::main));
+  directory.perf(test::uftrace_perf_records().sched_out(220, 7).sched_in(260, 7));
+  const rows all = report_of(directory.open());
+  // Between the return at 260 and 400, where a would end had it taken twice as long; how often it is looked at adds to that.
+  CHECK((all.at("a").total > 130 && all.at("a").total < 140));
+  CHECK(all.at("linux:schedule") == once(40, 40));
+  CHECK(all.at("main").total == 900);
 }
 
 TEST_CASE("exec forgets its callers") {
@@ -357,4 +412,16 @@ TEST_CASE("functions without an exit count up to the task's last exit or event")
   test::uftrace_builder child;
   child.data(7, records().exit(100, 2, fn::fork).entry(120, 2, fn::a).exit(150, 2, fn::a));
   CHECK(tasks_of(child) == std::vector<task_row>{{30, 0, 2}});
+}
+
+TEST_CASE("the report by tasks leaves out the kernel outside of the program") {
+  using kernel = test::uftrace_kernel_records;
+  test::uftrace_builder directory;
+  directory.data(7, records().entry(100, 0, fn::main).exit(400, 0, fn::main));
+  directory.kernel(kernel()
+                       .entry(50, 7, 0, kernel::k0)
+                       .exit(60, 7, 0, kernel::k0)
+                       .entry(200, 7, 0, kernel::k0)
+                       .exit(250, 7, 0, kernel::k0));
+  CHECK(tasks_of(directory) == std::vector<task_row>{{300, 0, 2}});
 }

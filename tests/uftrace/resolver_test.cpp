@@ -33,7 +33,7 @@ test::uftrace_builder with_libraries(std::string_view lines) {
 TEST_CASE("an address is that of the symbol that covers it in the mapping that has it") {
   test::uftrace_builder directory;
   directory.map += "600000-601000 r-xp 00000000 00:00 0 /lib/x.so\n";
-  directory.file("x.so.sym", std::string_view("0 10 T first\nff0 10 T last\n")).data(7, records());
+  directory.file("x.so.sym", std::string_view("0 10 T first\nff0 20 T last\n")).data(7, records());
   const recording from = directory.open();
   resolver names(from);
   CHECK(name_at(names, 10, fn::main) == "main");

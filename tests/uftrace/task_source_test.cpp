@@ -39,7 +39,7 @@ whole read(byte_view bytes, merge_options options, order o = order::little) {
   test::uftrace_builder directory;
   directory.byte_order = o;
   directory.with(feature::argument);
-  directory.info_lines = {{10, "argspec:lines=1\nargspec:c@arg1/i32,arg2/i32\n"}};
+  directory.info_lines = {{10, "argspec:lines=1\nargspec:c@arg1/i32,arg2/i32;b@arg1/s\n"}};
   directory.data(7, bytes);
   const recording from = directory.open();
   resolver names(from);
@@ -138,6 +138,18 @@ TEST_CASE("of values that are cut those that are there are given") {
   test::uftrace_records event;
   event.entry(100, 0, fn::main).event(110, watch_cpu, test::bytes<1, 0, 0, 0, 0, 0>);
   CHECK(read(event.view().first(38), {}).records.size() == 1);
+}
+
+TEST_CASE("what looks like records in values that are cut is none") {
+  test::uftrace_records data;
+  data.entry(100, 0, fn::main).entry(110, 1, fn::b, test::bytes<0, 9, 'a', 'b', 'c', 'd', 'e', 'f'>);
+  data.entry(120, 2, fn::a).exit(130, 2, fn::a).entry(140, 2, fn::a).exit(150, 2, fn::a);
+  for (const bool salvage : {false, true}) {
+    const whole all = read(data, {.salvage = salvage});
+    CHECK(all.records == std::vector<seen>{{in, 100, 0}, {in, 110, 16}});
+    CHECK(all.last_payload.size() == 72);
+    CHECK(all.faults == std::vector<fault>{{errc::truncated, 16, 88}});
+  }
 }
 
 TEST_CASE("uftrace takes what is at the damage for the time of the record before, where that ended something") {

@@ -200,6 +200,7 @@ TEST_CASE("data of events is written by the event") {
   CHECK(event(watch_cpu, bytes_of().u32(0xffffffff), true) == "cpu=-1");
   CHECK(event(callsite, bytes_of().u64(0x401015), true) == "callsite=0x401015");
   CHECK(event(watch_variable, bytes_of().u64(fn::b).u32(0x1f), true) == "b=1f");
+  CHECK(event(watch_variable, bytes_of().u64(fn::b), true) == "b=0");
   CHECK(event(watch_variable, bytes_of().u64(0x10).u8(7), true) == "[0x10]=7");
   CHECK(event(watch_variable, bytes_of().u32(fn::b).u16(5), true, false) == "b=5");
   CHECK(event(watch_variable, bytes_of().u32(fn::b), true) == "");

@@ -32,18 +32,21 @@ TEST_CASE("sizes of kernel_header are taken within their limits") {
 }
 
 TEST_CASE("faults of kernel_header have their places and sizes") {
-  const auto faults = [](std::string_view text) { return read_kernel_header(view_of(text)).faults; };
-  CHECK(faults("ENDIAN: LE\nPAGE_SIZE: 1x\n") == std::vector<fault>{{errc::bad_text, 11, 14}});
-  CHECK(faults("ENDIAN: LE\nTRACEFS: events/a/b/format\n") == std::vector<fault>{{errc::bad_text, 11, 27}});
+  const auto faults = [](const std::string& text) {
+    const std::string whole = "PAGE_SIZE: 4096\n" + text;  // 16 bytes
+    return read_kernel_header(view_of(whole)).faults;
+  };
+  CHECK(faults("ENDIAN: LE\nPAGE_SIZE: 1x\n") == std::vector<fault>{{errc::bad_text, 27, 14}});
+  CHECK(faults("ENDIAN: LE\nTRACEFS: events/a/b/format\n") == std::vector<fault>{{errc::bad_text, 27, 27}});
   CHECK(faults("TRACEFS: events/a/b/format: 8\nname: b\n").empty());
-  CHECK(faults("TRACEFS: events/a/b/format: 9\nname: b\n") == std::vector<fault>{{errc::truncated, 38, 0}});
-  CHECK(faults("TRACEFS: events/a/b/format: 13\nfield:int bad") == std::vector<fault>{{errc::bad_text, 31, 14}});
+  CHECK(faults("TRACEFS: events/a/b/format: 9\nname: b\n") == std::vector<fault>{{errc::truncated, 54, 0}});
+  CHECK(faults("TRACEFS: events/a/b/format: 13\nfield:int bad") == std::vector<fault>{{errc::bad_text, 47, 14}});
 }
 
 TEST_CASE("a description ends where its size says") {
-  const kernel_header header =
-      read_kernel_header(view_of("TRACEFS: events/a/b/format: 14\nname: b\nID: 5\nID: 6\nTRACEFS: other: 6\nID: 7\n"
-                                 "TRACEFS: events/c/d/format: 14\nname: d\nID: 9\n"));
+  const kernel_header header = read_kernel_header(
+      view_of("PAGE_SIZE: 4096\nTRACEFS: events/a/b/format: 14\nname: b\nID: 5\nID: 6\nTRACEFS: other: 6\nID: 7\n"
+              "TRACEFS: events/c/d/format: 14\nname: d\nID: 9\n"));
   REQUIRE(header.events.size() == 2);
   CHECK((header.events[0].id == 5 && header.events[0].system == "a" && header.events[0].name == "b"));
   CHECK((header.events[1].id == 9 && header.events[1].system == "c"));

@@ -75,7 +75,7 @@ bool load_samples() {
     std::erase_if(samples->corpus.samples.samples,
                   [&](const stack_samples::sample& s) { return std::to_string(s.source) != source; });
   }
-  samples->corpus.load(folder, [](const std::string&) {}, [](const std::string&, const trace_error&) {});
+  samples->corpus.load(folder, [](const std::string&) {}, [](const std::string&, const backsight::trace_error&) {});
   for (const auto& s : samples->corpus.samples.samples) samples->frames += s.expected.front().size();
   return true;
 }

@@ -276,7 +276,8 @@ def alone(options, programs, mutant, text, work):
     if compiled.returncode != 0:
         first = next((line for line in compiled.stdout.splitlines() if "error" in line), "")
         return True, "compile error", first.strip()
-    link = run(["ninja", "-C", str(programs.objects), "-t", "commands", "-s", mutant.program]).splitlines()[-1]
+    link = run(["ninja", "-C", str(programs.objects), "-t", "commands", "-s",
+                programs.paths[mutant.program].relative_to(programs.objects)]).splitlines()[-1]
     folder = f"/{mutant.program}.dir/"
     words = [word for word in shlex.split(link.replace(": && ", "", 1).removesuffix(" && :"))
              if not (folder in word and word.endswith("_test.cpp.o"))]

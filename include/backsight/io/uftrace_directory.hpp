@@ -11,7 +11,6 @@
 #include <vector>
 
 #include <dirent.h>
-#include <sys/stat.h>
 
 #include <backsight/io/mapped_file.hpp>
 #include <backsight/uftrace/recording.hpp>
@@ -33,12 +32,9 @@ class uftrace_directory {
     std::vector<uftrace::file_fault> unread;
     while (const ::dirent* const entry = ::readdir(folder)) {
       std::string name = entry->d_name;
-      const std::string full = path + "/" + name;
-      struct stat status{};
-      const bool known = ::stat(full.c_str(), &status) == 0;
-      if (known && S_ISDIR(status.st_mode)) continue;
+      if (name == "." || name == "..") continue;
       // A pipe might never answer, and what cannot be read is not the end of all the rest.
-      auto file = known && S_ISREG(status.st_mode) ? mapped_file::open(full.c_str()) : result<mapped_file>(errc::io, 0);
+      auto file = mapped_file::open_regular((path + "/" + name).c_str());
       if (!file && name == "info") {
         const int saved = errno;
         ::closedir(folder);
@@ -68,21 +64,29 @@ class uftrace_directory {
   [[nodiscard]] const std::vector<uftrace::directory_file>& files() const noexcept { return files_; }
   /// Entries of the folder that are no files or cannot be read, and that no recording has: what they are is not known.
   [[nodiscard]] const std::vector<std::string>& passed_by() const noexcept { return passed_by_; }
+  /// The programs and libraries that were opened, by their paths.
+  [[nodiscard]] const std::vector<uftrace::directory_file>& objects() const noexcept { return objects_.files; }
 
  private:
+  struct opened_objects {
+    std::vector<uftrace::directory_file> files;
+    std::vector<mapped_file> maps;
+  };
+
   [[nodiscard]] static byte_view open_object(void* owner, std::string_view path) {
-    auto& objects = *static_cast<std::vector<mapped_file>*>(owner);
-    const std::string name(path);
+    auto& objects = *static_cast<opened_objects*>(owner);
+    std::string name(path);
+    if (!name.starts_with('/')) return {};
     // A device or pipe of that name might never answer.
-    struct stat status {};
-    if (!name.starts_with('/') || ::stat(name.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return {};
-    auto file = mapped_file::open(name.c_str());
+    auto file = mapped_file::open_regular(name.c_str());
     if (!file) return {};
-    objects.push_back(std::move(file).value());
-    return objects.back().bytes();
+    objects.files.push_back({std::move(name), file->bytes()});
+    objects.maps.push_back(std::move(file).value());
+    return objects.files.back().bytes;
   }
 
-  std::vector<mapped_file> maps_, objects_;
+  std::vector<mapped_file> maps_;
+  opened_objects objects_;
   std::vector<std::string> passed_by_;
   std::vector<uftrace::directory_file> files_;
   uftrace::recording recording_;

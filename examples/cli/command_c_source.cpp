@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The commands cfi emit-c and cfi compile: unwind tables as C source and as shared objects.
-#include <fcntl.h>
 #include <spawn.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -10,8 +10,8 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <memory>
 #include <mutex>
@@ -27,10 +27,12 @@
 #include <backsight/core/escape.hpp>
 #include <backsight/core/text.hpp>
 #include <backsight/elf/symbols.hpp>
+#include <backsight/io/mapped_file.hpp>
 
 #include "commands.hpp"
 #include "elf_input.hpp"
 #include "program.hpp"
+#include "temporary_path.hpp"
 
 extern char** environ;
 
@@ -136,6 +138,8 @@ int emit_source(const c_source_options& options) {
     bool made = false;
     code = emit(input, options, wanted, output_iterator(out), made);
   }
+  // Half a source is of no use.
+  if (code != success && options.output != "-") return code;
   return out.close(code);
 }
 
@@ -170,14 +174,22 @@ bool run(const std::vector<std::string>& words) {
 }
 
 bool holds(const std::string& path, const std::string& text) {
-  std::ifstream file(path, std::ios::binary);
-  return file && std::equal(std::istreambuf_iterator<char>(file), {}, text.begin(), text.end());
+  const auto file = bs::io::mapped_file::open_regular(path.c_str());
+  const bs::byte_view bytes = file.partial().bytes();
+  return file && std::ranges::equal(bytes, std::as_bytes(std::span(text)));
 }
-bool write_file(const std::string& path, const std::string& text) {
-  std::ofstream file(path, std::ios::binary);
-  file << text;
-  file.close();
-  return !file.fail();
+/// Makes a file of the text below a folder; false with the reason in errno.
+bool write_file(temporary_path& file, const std::string& folder, const std::string& text) {
+  const int descriptor = file.make_file(folder);
+  if (descriptor < 0) return false;
+  std::FILE* const stream = ::fdopen(descriptor, "wb");
+  const bool written = std::fwrite(text.data(), 1, text.size(), stream) == text.size();
+  return std::fclose(stream) == 0 && written;
+}
+
+bool is_input_at(const std::string& path) {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0 && is_input(status);
 }
 
 /// Compiles one file unless its object is there already, made from the same text.
@@ -206,19 +218,22 @@ int compile_one(const std::string& path, const c_source_options& options, const 
   const std::string stem = options.output + "/" + id;
   const bool cached = holds(stem + ".c", text) && ::access((stem + ".so").c_str(), R_OK) == 0;
   if (!cached) {
-    // Names of its own while it is made, so that a reader sees a whole object or none.
-    const std::string making =
-        stem + "." + std::to_string(::getpid()) + "-" + std::to_string(std::hash<std::string>{}(path) % 100000);
-    const bool made = write_file(making + ".c", text) &&
-                      run({compiler, "-std=c11", options.form == "table" ? "-O2" : "-Os", "-fPIC", "-shared",
-                           "-nostdlib", "-fno-asynchronous-unwind-tables", "-o", making + ".so", making + ".c"}) &&
-                      std::rename((making + ".so").c_str(), (stem + ".so").c_str()) == 0 &&
-                      std::rename((making + ".c").c_str(), (stem + ".c").c_str()) == 0;
-    if (!made) {
-      std::remove((making + ".so").c_str());
-      std::remove((making + ".c").c_str());
-      return report_error(path, "cannot compile " + stem + ".c");
+    if (is_input_at(stem + ".so") || is_input_at(stem + ".c")) {
+      (void)report_error(path, stem + ".so is an input, and is not overwritten");
+      return usage;
     }
+    // Names of its own while it is made, so that a reader sees a whole object or none.
+    temporary_path source, object;
+    if (!write_file(source, options.output, text)) return report_error(options.output, std::strerror(errno));
+    object.watch(source.path() + ".so");
+    const bool made = run({compiler, "-std=c11", options.form == "table" ? "-O2" : "-Os", "-fPIC", "-shared", "-nostdlib",
+                           "-fno-asynchronous-unwind-tables", "-o", object.path(), "-x", "c", source.path()});
+    if (!made) return report_error(path, "cannot compile " + stem + ".c");
+    if (std::rename(object.path().c_str(), (stem + ".so").c_str()) != 0 || std::rename(source.path().c_str(), (stem + ".c").c_str()) != 0) {
+      return report_error(stem + ".so", std::strerror(errno));
+    }
+    source.keep();
+    object.keep();
   }
   const std::lock_guard lock(mutex);
   output out("-");
@@ -235,8 +250,11 @@ int compile_objects(const c_source_options& options) {
     say("backsight: no C compiler: set CC, or have cc, gcc or clang on the path\n");
     return bad_input;
   }
+  // All inputs are known before anything is written.
+  for (const std::string& path : options.paths) note_input(path);
   std::error_code error;
   std::filesystem::create_directories(options.output, error);
+  if (!error && !is_directory(options.output)) error = std::make_error_code(std::errc::not_a_directory);
   if (error) return report_error(options.output, error.message());
   std::atomic<std::size_t> next{0};
   std::atomic<int> code{success};
@@ -244,7 +262,7 @@ int compile_objects(const c_source_options& options) {
   progress shown(options.paths.size(), "compiling");
   const auto work = [&] {
     for (std::size_t i = next++; i < options.paths.size(); i = next++) {
-      if (compile_one(options.paths[i], options, compiler, mutex) != success) code = bad_input;
+      if (const int one = compile_one(options.paths[i], options, compiler, mutex); one != success) code = std::max(code.load(), one);
       shown.add(1);
     }
   };

@@ -21,7 +21,6 @@
 #include <backsight/cfi/program.hpp>
 #include <backsight/cfi/table_builder.hpp>
 #include <backsight/elf/sections.hpp>
-#include <backsight/io/mapped_file.hpp>
 
 #include "cfi_dump.hpp"
 #include "commands.hpp"
@@ -329,9 +328,9 @@ void print_rule(output& out, const cfi::table_view& table, std::uint64_t address
 
 int look_up(const cfi_options& options) {
   const std::string& path = options.path;
-  auto file = bs::io::mapped_file::open(path.c_str());
-  if (!file) return report_error(path, std::strerror(errno));
-  auto opened = cfi::table_view::open(file->bytes());
+  cli::input file;
+  if (!file.open(path)) return bad_input;
+  auto opened = cfi::table_view::open(file.bytes());
   std::optional<cfi::table> built;
   elf_input input;
   int code = success;

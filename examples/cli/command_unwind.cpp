@@ -8,7 +8,6 @@
 #include <CLI/CLI.hpp>
 
 #include <backsight/cfi/unwind.hpp>
-#include <backsight/io/mapped_file.hpp>
 
 #include "commands.hpp"
 #include "compiled_objects.hpp"
@@ -32,14 +31,15 @@ struct unwind_options {
 };
 
 int unwind_samples(const unwind_options& options) {
-  const auto file = backsight::io::mapped_file::open(options.corpus.c_str());
-  if (!file) return report_error(options.corpus, file.error());
+  input file;
+  if (!file.open(options.corpus)) return bad_input;
   if (!is_directory(options.folder)) {
     say("backsight: %s is not a folder\n", options.folder.c_str());
     return usage;
   }
+  note_input(options.folder);
   // Of a file that is cut or damaged the samples before that are walked.
-  auto opened = stack_samples::open(file->bytes());
+  auto opened = stack_samples::open(file.bytes());
   int code = success;
   if (!opened) code = report_error(options.corpus, opened.error());
   if (!opened && opened.partial().samples.empty()) return code;

@@ -2,13 +2,11 @@
 #pragma once
 
 #include <algorithm>
-#include <cerrno>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
+#include <limits>
 #include <list>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <zlib.h>
@@ -16,7 +14,6 @@
 #include <backsight/cfi/frame_sections.hpp>
 #include <backsight/cfi/relocated_section.hpp>
 #include <backsight/elf/sections.hpp>
-#include <backsight/io/mapped_file.hpp>
 
 #include "program.hpp"
 #include "terminal.hpp"
@@ -26,7 +23,7 @@ namespace cli {
 /// A mapped ELF file and the sections of it that were inflated or relocated.
 struct elf_input {
   std::string path;
-  backsight::io::mapped_file file;
+  input file;
   backsight::elf::image image;
   std::list<std::vector<std::byte>> inflated;
   std::list<backsight::cfi::relocated_section> relocated;
@@ -34,9 +31,7 @@ struct elf_input {
 
   int open(const std::string& name) {
     path = name;
-    auto mapped = backsight::io::mapped_file::open(path.c_str());
-    if (!mapped) return report_error(path, std::strerror(errno));
-    file = std::move(mapped.value());
+    if (!file.open(path)) return bad_input;
     const auto opened = backsight::elf::open(file.bytes());
     if (!opened) return report_error(path, opened.error());
     image = *opened;
@@ -127,7 +122,7 @@ struct elf_input {
     const auto header = image.find_section(name_of(kind));
     const auto packed = image.compression_of(*header);
     constexpr std::uint32_t zlib_type = 1;
-    constexpr std::uint64_t most = std::uint64_t{1} << 32;
+    constexpr std::uint64_t most = std::min(std::uint64_t{1} << 32, std::uint64_t{std::numeric_limits<std::size_t>::max() / 2});
     if (!packed) return packed.error();
     if (packed->type != zlib_type || packed->size > most || packed->size / 1100 > packed->data.size()) {
       return {backsight::errc::unsupported_type, header->offset};

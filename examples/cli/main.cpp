@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // backsight: shows traces. Each command finds out the format of its input and hands over to that format.
+#include <algorithm>
 #include <array>
-#include <cerrno>
-#include <csignal>
 #include <cstdio>
-#include <cstring>
+#include <exception>
+#include <new>
 #include <sstream>
 #include <vector>
+
+#include <fcntl.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 
@@ -15,21 +18,20 @@
 #include "commands.hpp"
 #include "memtrace_commands.hpp"
 #include "program.hpp"
+#include "signals.hpp"
 
 namespace {
 
 // Formats that look at more of a file come before those that look at less.
 constexpr std::array formats{&cli::uftrace_format, &cli::memtrace_format, &cli::xray_profile_format, &cli::xray_format};
 
-/// The first bytes of a file or of stdin, none for a folder; reports an error and gives false when it cannot be read.
+/// The first bytes of a file or of a stream, none for a folder; reports an error and gives false when it cannot be read.
 bool read_head(const std::string& path, std::vector<std::byte>& head) {
   if (cli::is_directory(path)) return true;
-  std::FILE* const file = path == "-" ? stdin : std::fopen(path.c_str(), "rb");
-  if (file == nullptr) return cli::report_error(path, std::strerror(errno)), false;
-  head.resize(64);
-  head.resize(std::fread(head.data(), 1, head.size(), file));
-  if (file == stdin) cli::head_of_stdin() = head;
-  else std::fclose(file);
+  cli::input all;
+  if (!all.open(path)) return false;
+  const auto first = all.bytes().first(std::min<std::size_t>(all.bytes().size(), 64));
+  head.assign(first.begin(), first.end());
   return true;
 }
 
@@ -48,6 +50,7 @@ using command = int (*cli::trace_format::*)(const cli::arguments&);
 
 /// Runs the command of the input's format.
 int run(command which, const char* name, const cli::arguments& arguments) {
+  cli::note_input(arguments.path());
   const cli::trace_format* const format = format_of(arguments.path());
   if (format == nullptr) return cli::bad_input;
   if (format->*which == nullptr) {
@@ -165,10 +168,16 @@ void add_commands(CLI::App& app, cli::arguments& arguments, int& code) {
   add_replay(app, arguments, code);
 }
 
-}  // namespace
+/// A descriptor that is closed must not be given to a file that is opened: what is printed would go there. To write to a
+/// descriptor that is for reading only is an error, as it is to write to a closed one.
+void hold_standard_descriptors() {
+  for (int descriptor = STDIN_FILENO; descriptor <= STDERR_FILENO; ++descriptor) {
+    if (::fcntl(descriptor, F_GETFD) >= 0) continue;
+    if (::open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY) != descriptor) return;
+  }
+}
 
-int main(int count, char** words) {
-  std::signal(SIGPIPE, SIG_IGN);
+int run_program(int count, char** words) {
   CLI::App app("backsight shows the traces that profilers leave behind", "backsight");
   app.require_subcommand(1);
   char version[32];
@@ -191,5 +200,22 @@ int main(int count, char** words) {
     out.write(help.str());
     return out.close(result == 0 ? cli::success : cli::usage);
   }
-  return code;
+  return cli::inputs_are_whole() || code != cli::success ? code : cli::bad_input;
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  hold_standard_descriptors();
+  cli::handle_signals();
+  try {
+    return run_program(count, words);
+  } catch (const cli::ended& end) {
+    return end.code;
+  } catch (const std::bad_alloc&) {
+    cli::say("backsight: out of memory\n");
+  } catch (const std::exception& error) {
+    cli::say("backsight: %s\n", error.what());
+  }
+  return cli::bad_input;
 }

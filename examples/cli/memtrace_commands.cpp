@@ -59,7 +59,10 @@ void add_commands(CLI::App& app, int& code) {
   const auto add = [&](const char* name, const char* help, int (*run)(const options&)) {
     CLI::App* const sub = app.add_subcommand(name, help);
     sub->add_option("TRACE", asked.paths, "a memtrace, raw or final: a file, a folder of them or of window.NNNN folders, or the folder of a recording")->required()->expected(1);
-    sub->callback([run, &code] { code = run(asked); });
+    sub->callback([run, &code] {
+      note_input(asked.path());
+      code = run(asked);
+    });
     return sub;
   };
   CLI::App* const count = add("counts", "Count the records of a memtrace per thread and window", counts);
@@ -75,8 +78,10 @@ void add_commands(CLI::App& app, int& code) {
   listed->add_option("--index", asked.index, "a file with the index of the windows: used when it exists and is of this trace, else written");
   CLI::App* const parted = add("split", "Write the windows of a merged final memtrace as a folder of window.NNNN folders", split);
   parted->add_option("-o,--output", asked.output, "the folder to write")->required();
+  parted->add_flag("--force", asked.force, "write into a folder that is not empty, too");
   CLI::App* const joined = add("merge", "Write the window.NNNN folders of a final memtrace as one folder", merge);
   joined->add_option("-o,--output", asked.output, "the folder to write")->required();
+  joined->add_flag("--force", asked.force, "write into a folder that is not empty, too");
   add("check", "Check the invariants of a memtrace", check);
 }
 

@@ -17,6 +17,7 @@ struct options : arguments {
   std::optional<std::uint64_t> window;  ///< The one window to show.
   std::string index;                    ///< A saved window index, used when it exists, else made.
   bool per_window = false;
+  bool force = false;                   ///< Write into a folder that is not empty.
 };
 
 int counts(const options& asked);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <optional>
@@ -99,25 +100,9 @@ bool is_thread(byte_view block) {
   return block.size() >= 16 && raw_span(block)[1][raw_entry::type] == raw_type::thread;
 }
 
-/// The bytes of a file as they are, kept by `file`; those of stdin for `-`, which are read once and kept for other formats.
-trace_error open_packed(const std::string& path, io::mapped_file& file, byte_view& bytes) {
-  if (path == "-") {
-    static bool read = false;
-    if (!read) {
-      cli::input all;
-      if (!all.open(path)) return {errc::io, 0};
-      const std::vector<std::byte> copy(all.bytes().begin(), all.bytes().end());
-      head_of_stdin() = copy;
-    }
-    read = true;
-    bytes = head_of_stdin();
-    return {};
-  }
-  auto opened = io::mapped_file::open(path.c_str());
-  if (!opened) return opened.error();
-  file = std::move(*opened);
-  bytes = file.bytes();
-  return {};
+/// The bytes of a file as they are, kept by `file`; also those of stdin, for `-`, and of other streams.
+trace_error open_packed(const std::string& path, input& file) {
+  return file.try_open(path) ? trace_error{} : trace_error{errc::io, 0};
 }
 
 bool ends_with(std::string_view text, std::string_view end) { return text.size() >= end.size() && text.substr(text.size() - end.size()) == end; }
@@ -172,24 +157,22 @@ trace_folder folder_at(const fs::path& path) {
 std::string base_name(const std::string& path) { return fs::path(path).filename().string(); }
 
 trace_error for_each_block(const std::string& path, const block_function& f) {
-  io::mapped_file file;
-  byte_view bytes;
-  if (const trace_error error = open_packed(path, file, bytes)) return error;
-  return unpack(bytes, path != "-", f);
+  input file;
+  if (const trace_error error = open_packed(path, file)) return error;
+  return unpack(file.bytes(), file.mapped(), f);
 }
 
 trace_error with_packed_bytes(const std::string& path, const std::function<void(byte_view)>& f) {
-  io::mapped_file file;
-  byte_view bytes;
-  const trace_error error = open_packed(path, file, bytes);
-  if (!error) f(bytes);
+  input file;
+  const trace_error error = open_packed(path, file);
+  if (!error) f(file.bytes());
   return error;
 }
 
 loaded_file::loaded_file(const std::string& path) {
-  byte_view packed;
-  error_ = open_packed(path, mapped_, packed);
+  error_ = open_packed(path, file_);
   if (error_) return;
+  const byte_view packed = file_.bytes();
   if (io::container_of(packed.first(std::min<std::size_t>(packed.size(), 16))) == io::container::plain) {
     bytes_ = packed;
     return;
@@ -282,11 +265,10 @@ void note_first_folder(const std::vector<trace_folder>& folders) {
 }
 
 std::string detail_of(const std::string& path, const trace_error& error) {
-  if (error.code == errc::io) return std::strerror(errno);
-  if (error.code != errc::compressed) return {};
-  io::mapped_file file;
-  byte_view bytes;
-  if (open_packed(path, file, bytes)) return {};
+  if (error.code == errc::io) return why_not_read(errno);
+  input file;
+  if (error.code != errc::compressed || !file.try_open(path)) return {};
+  const byte_view bytes = file.bytes();
   switch (io::container_of(bytes.first(std::min<std::size_t>(bytes.size(), 16)))) {
     case io::container::gzip:
     case io::container::zlib: return "this program was built without zlib";

@@ -8,8 +8,9 @@
 
 #include <backsight/core/bytes.hpp>
 #include <backsight/core/error.hpp>
-#include <backsight/io/mapped_file.hpp>
 #include <backsight/memtrace/final.hpp>
+
+#include "input_file.hpp"
 
 namespace cli::memtrace {
 
@@ -71,7 +72,7 @@ class loaded_file {
   [[nodiscard]] const backsight::trace_error& error() const { return error_; }
 
  private:
-  backsight::io::mapped_file mapped_;
+  input file_;
   std::vector<std::byte> unpacked_;
   backsight::byte_view bytes_;
   backsight::trace_error error_;

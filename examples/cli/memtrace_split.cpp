@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <filesystem>
 #include <map>
 #include <set>
 #include <unordered_map>
@@ -12,6 +11,7 @@
 #include <backsight/memtrace/split.hpp>
 
 #include "memtrace_input.hpp"
+#include "output_folder.hpp"
 
 namespace cli::memtrace {
 
@@ -19,27 +19,12 @@ namespace {
 
 using namespace backsight;
 using namespace backsight::memtrace;
-namespace fs = std::filesystem;
 
 /// The name of a thread file without what says how it is packed.
 std::string plain_name(const std::string& path) {
   std::string name = base_name(path);
   const std::size_t end = name.rfind(".trace");
   return end == std::string::npos ? name + ".trace" : name.substr(0, end + 6);
-}
-
-int write_file(const fs::path& path, byte_view bytes) {
-  std::error_code error;
-  fs::create_directories(path.parent_path(), error);
-  if (error) return report_error(path.parent_path().string(), error.message());
-  output out(path.string());
-  // Pieces, since an output is made for text of moderate size.
-  constexpr std::size_t piece = 1 << 16;
-  for (std::size_t at = 0; at < bytes.size(); at += piece) {
-    const byte_view part = bytes.subspan(at, std::min(piece, bytes.size() - at));
-    out.write({reinterpret_cast<const char*>(part.data()), part.size()});
-  }
-  return out.close(success);
 }
 
 /// A thread file that is read, and what the file made of it is called.
@@ -108,6 +93,7 @@ int split(const options& asked) {
     if (!folder.window.empty()) return report_error(folder.path, "the trace is split already");
   }
   int code = success;
+  output_folder out(asked.output, asked.force);
   std::vector<source> sources;
   for (const std::string& path : folders.front().files) {
     if (const auto head = header_of(path, code)) sources.push_back({path, head->tid, {}});
@@ -136,18 +122,19 @@ int split(const options& asked) {
   for (const source& one : sources) {
     const loaded_file file(one.path);
     const trace_error error = split_windows(file.bytes(), [&](const window& which, byte_view bytes) {
-      if (write_file(fs::path(asked.output) / place_of(which, one.name), bytes) != success) code = bad_input;
+      if (out.write(place_of(which, one.name), bytes) != success) code = bad_input;
     });
     const trace_error damage = file.error() ? file.error() : error ? error : damage_of(file.bytes());
     if (damage) code = report_unreadable(one.path, damage);
   }
-  return code;
+  return out.close(code);
 }
 
 int merge(const options& asked) {
   const std::vector<trace_folder> folders = folders_at(asked.path());
   if (folders.empty()) return report_error(asked.path(), "no memtraces are here");
   int code = success;
+  output_folder out(asked.output, asked.force);
   // The number at the end of a file's name differs from window to window: files belong together by their thread.
   struct part {
     std::string path;
@@ -192,9 +179,9 @@ int merge(const options& asked) {
       if (damage) code = report_unreadable(from.path, damage);
     }
     const std::vector<std::byte> merged = merger.finish();
-    if (!merged.empty() && write_file(fs::path(asked.output) / one.name, merged) != success) code = bad_input;
+    if (!merged.empty() && out.write(one.name, merged) != success) code = bad_input;
   }
-  return code;
+  return out.close(code);
 }
 
 }  // namespace cli::memtrace

@@ -120,7 +120,7 @@ int windows_from_index(const options& asked, const std::vector<set_file>& files,
     return static_cast<int>(usage);
   };
   if (!fs::is_regular_file(asked.index, ignored)) return refuse("not a window index");
-  const auto mapped = io::mapped_file::open(asked.index.c_str());
+  const auto mapped = io::mapped_file::open_regular(asked.index.c_str());
   if (!mapped) return report_error(asked.index, mapped.error(), detail_of(asked.index, mapped.error()));
   const auto index = window_index::open(mapped->bytes());
   if (index.error().code == errc::bad_magic || mapped->bytes().size() < size_of<index_header>)

@@ -4,9 +4,7 @@
 #include "demangled_size.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <cinttypes>
-#include <cstdarg>
 #include <cstdlib>
 #include <cstring>
 
@@ -15,85 +13,6 @@
 #include <unistd.h>
 
 namespace cli {
-
-namespace {
-constexpr std::size_t block_size = std::size_t{1} << 16;
-}
-
-output::output(const std::string& path) : path_(path == "-" ? "stdout" : path), buffer_(block_size) {
-  file_ = path == "-" ? stdout : std::fopen(path.c_str(), "wb");
-  if (file_ == nullptr) failed_ = true;
-  else terminal_ = ::isatty(::fileno(file_)) == 1;
-}
-
-output::~output() {
-  if (file_ != nullptr && file_ != stdout) std::fclose(file_);
-}
-
-void output::put(std::string_view text) {
-  if (!text.empty() && !failed_ && std::fwrite(text.data(), 1, text.size(), file_) != text.size()) failed_ = true;
-}
-
-void output::flush(bool goes_on) {
-  std::size_t done = size_;
-  if (terminal_) {
-    std::string shown;
-    done = show_on_terminal(shown, {buffer_.data(), size_}, goes_on);
-    put(shown);
-  } else {
-    put({buffer_.data(), size_});
-  }
-  std::memmove(buffer_.data(), buffer_.data() + done, size_ - done);
-  size_ -= done;
-}
-
-void output::control(std::string_view sequence) {
-  flush(false);
-  put(sequence);
-}
-
-char* output::room(std::size_t size) {
-  if (buffer_.size() - size_ < size) {
-    flush(true);
-    if (buffer_.size() - size_ < size) buffer_.resize(size_ + size);
-  }
-  return buffer_.data() + size_;
-}
-
-void output::write(std::string_view text) {
-  while (!text.empty()) {
-    const std::string_view part = text.substr(0, block_size);
-    char* at = room(part.size());
-    std::memcpy(at, part.data(), part.size());
-    used(at + part.size());
-    text.remove_prefix(part.size());
-  }
-}
-
-void output::print(const char* format, ...) {
-  std::va_list list, again;
-  va_start(list, format);
-  va_copy(again, list);
-  const int size = std::vsnprintf(nullptr, 0, format, list);
-  va_end(list);
-  if (size > 0) {
-    char* at = room(static_cast<std::size_t>(size) + 1);
-    std::vsnprintf(at, static_cast<std::size_t>(size) + 1, format, again);
-    used(at + size);
-  }
-  va_end(again);
-}
-
-int output::close(int code) {
-  if (file_ != nullptr) {
-    flush(false);
-    if (std::fflush(file_) != 0) failed_ = true;
-  }
-  if (!failed_) return code;
-  // A reader that closed its end of the pipe has all it wants.
-  if (errno == EPIPE) return code;
-  return report_error(path_, std::strerror(errno));
-}
 
 int report_error(const std::string& file, const backsight::trace_error& error, std::string_view detail) {
   say("%s:%" PRIu64 ": %s%s%.*s\n", file.c_str(), error.offset, backsight::message(error.code),
@@ -127,29 +46,6 @@ void progress::show(std::uint64_t done) {
   next_ = now + std::chrono::milliseconds(100);
   shown_ = true;
   std::fprintf(stderr, "\r%s %3.0f %%", what_, 100.0 * static_cast<double>(done) / static_cast<double>(total_));
-}
-
-bool input::open(const std::string& path) {
-  if (path != "-") {
-    auto opened = backsight::io::mapped_file::open(path.c_str());
-    if (!opened) return report_error(path, std::strerror(errno)), false;
-    mapped_ = std::move(opened).value();
-    return true;
-  }
-  read_ = head_of_stdin();
-  for (std::size_t size = read_.size();;) {
-    read_.resize(size + block_size);
-    const std::size_t more = std::fread(read_.data() + size, 1, block_size, stdin);
-    read_.resize(size += more);
-    if (more == 0) break;
-  }
-  if (std::ferror(stdin) != 0) return report_error(path, std::strerror(errno)), false;
-  return true;
-}
-
-std::vector<std::byte>& head_of_stdin() {
-  static std::vector<std::byte> head;
-  return head;
 }
 
 std::string demangle(const std::string& name) {

@@ -14,8 +14,9 @@
 
 #include <backsight/core/bytes.hpp>
 #include <backsight/core/error.hpp>
-#include <backsight/io/mapped_file.hpp>
 
+#include "input_file.hpp"
+#include "output_file.hpp"
 #include "terminal.hpp"
 
 namespace cli {
@@ -56,59 +57,6 @@ struct arguments {
   [[nodiscard]] const std::string& path() const { return paths.front(); }
 };
 
-/// A buffered stream to a file or, as `-`, to stdout. Errors of writing are kept and reported by close().
-class output {
- public:
-  explicit output(const std::string& path);
-  output(const output&) = delete;
-  output& operator=(const output&) = delete;
-  ~output();
-
-  /// Room for at least `size` characters, to be written through and given back with used().
-  [[nodiscard]] char* room(std::size_t size);
-  /// Keeps what was written up to `end` of the last room().
-  void used(const char* end) { size_ = static_cast<std::size_t>(end - buffer_.data()); }
-  void write(std::string_view text);
-  /// printf into the stream, for what is not hot.
-  [[gnu::format(printf, 2, 3)]] void print(const char* format, ...);
-
-  /// Sends a terminal something to do. All else that goes to a terminal is text, in which control characters are shown.
-  void control(std::string_view sequence);
-
-  /// Flushes; `code` when all was written, else reports the error and gives bad_input.
-  [[nodiscard]] int close(int code);
-
- private:
-  void put(std::string_view text);
-  void flush(bool goes_on);
-
-  std::FILE* file_ = nullptr;
-  std::string path_;
-  std::vector<char> buffer_;
-  std::size_t size_ = 0;
-  bool terminal_ = false;
-  bool failed_ = false;
-};
-
-/// An output iterator of char over an output, for the emitters; buffers inside the output.
-class output_iterator {
- public:
-  using difference_type = std::ptrdiff_t;
-  explicit output_iterator(output& to) : to_(&to) {}
-  output_iterator& operator*() { return *this; }
-  output_iterator& operator++() { return *this; }
-  output_iterator operator++(int) { return *this; }
-  output_iterator& operator=(char c) {
-    char* at = to_->room(1);
-    *at = c;
-    to_->used(at + 1);
-    return *this;
-  }
-
- private:
-  output* to_;
-};
-
 /// Reports `file:offset: message` on stderr and gives bad_input.
 int report_error(const std::string& file, const backsight::trace_error& error, std::string_view detail = {});
 /// Reports `file: message` on stderr and gives bad_input.
@@ -141,21 +89,6 @@ class progress {
 /// Progress is shown each time so many events, of about eight bytes each, are done.
 inline constexpr std::uint64_t events_between_updates = 1U << 20;
 inline constexpr std::uint64_t bytes_between_updates = events_between_updates * 8;
-
-/// What has been read of stdin to find out its format.
-[[nodiscard]] std::vector<std::byte>& head_of_stdin();
-
-/// The bytes of an input: a mapped file, or all of stdin for `-`.
-class input {
- public:
-  /// Reports an error and gives false when the file cannot be read.
-  [[nodiscard]] bool open(const std::string& path);
-  [[nodiscard]] backsight::byte_view bytes() const { return read_.empty() ? mapped_.bytes() : backsight::byte_view(read_); }
-
- private:
-  backsight::io::mapped_file mapped_;
-  std::vector<std::byte> read_;
-};
 
 /// A demangled C++ name; the name itself when it is none or its text would be too long.
 [[nodiscard]] std::string demangle(const std::string& name);

@@ -51,7 +51,7 @@ struct sample_corpus {
       const auto [first, is_new] = known.emplace(object.build_id, files.size());
       table_of.push_back(first->second);
       const std::string path = folder + "/" + object.build_id + ".elf";
-      auto file = is_new ? io::mapped_file::open(path.c_str()) : result<io::mapped_file>(errc::not_found, 0);
+      auto file = is_new ? io::mapped_file::open_regular(path.c_str()) : result<io::mapped_file>(errc::not_found, 0);
       auto image = file ? elf::open(file.partial().bytes()) : result<elf::image>(errc::io, 0);
       cfi::table table;
       if (!is_new) {

@@ -259,8 +259,10 @@ class chrome_export {
     text += "\",";
     out_.line();
     struct stat status {};
+    // A time whose year does not fit an int has no such text.
     const bool known = ::stat((from_.path() + "/info").c_str(), &status) == 0;
-    std::string when = known ? std::ctime(&status.st_mtime) : "";
+    const char* const time = known ? std::ctime(&status.st_mtime) : nullptr;
+    std::string when = time != nullptr ? time : "";
     if (!when.empty()) when.pop_back();
     text += "\"recorded_time\":\"" + when + "\"";
     const std::string_view command = recording_.info.value("cmdline");

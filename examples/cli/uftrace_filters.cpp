@@ -3,8 +3,6 @@
 // doc/uftrace-replay.md, utils/utils.c (parse_time_range) and utils/fstack.c (fstack_setup_task).
 #include <algorithm>
 #include <cstdio>
-#include <fstream>
-#include <sstream>
 
 #include "uftrace_data.hpp"
 
@@ -181,6 +179,10 @@ bool select_functions(const arguments& from, uftrace_data& to) {
   return true;
 }
 
+bool is_index(byte_view bytes) {
+  return bytes.size() >= uftrace::time_index_header::size && uftrace::time_index::open(bytes, 0).error().code != errc::bad_magic;
+}
+
 /// The index of a task file, from the folder of kept indices when it is there and fits; else made, and kept there.
 void keep_indices(const arguments& from, uftrace_data& to) {
   const uftrace::recording& recording = to.recording();
@@ -190,11 +192,9 @@ void keep_indices(const arguments& from, uftrace_data& to) {
   for (std::uint32_t i = 0; i < recording.data.size(); ++i) {
     const byte_view bytes = recording.data[i].bytes;
     const std::string path = from.index + "/" + recording.data[i].file + ".index";
-    std::ostringstream kept;
-    if (std::ifstream file(path, std::ios::binary); file) kept << file.rdbuf();
-    const std::string text = kept.str();
-    auto opened = uftrace::time_index::open(byte_view(reinterpret_cast<const std::byte*>(text.data()), text.size()),
-                                            bytes.size());
+    keep_other_files(path, is_index, "an index of times");
+    const auto kept = io::mapped_file::open_regular(path.c_str());
+    auto opened = uftrace::time_index::open(kept.partial().bytes(), bytes.size());
     if (opened) {
       to.indices.push_back(std::move(opened).value());
       continue;
@@ -204,9 +204,9 @@ void keep_indices(const arguments& from, uftrace_data& to) {
     }));
     if (bytes.empty()) continue;
     const std::vector<std::byte> saved = to.indices.back().save();
-    std::ofstream file(path, std::ios::binary);
-    file.write(reinterpret_cast<const char*>(saved.data()), static_cast<std::streamsize>(saved.size()));
-    if (!file) (void)report_error(path, "the index cannot be written");
+    output file(path, output::replaces::own);
+    file.write({reinterpret_cast<const char*>(saved.data()), saved.size()});
+    (void)file.close(success);
   }
   to.merging.indices = &to.indices;
 }

@@ -45,11 +45,13 @@ uftrace::pattern_engine name_patterns() {
 int open_uftrace(const arguments& from, uftrace_data& to) {
   auto opened = io::uftrace_directory::open(from.path(), true, name_patterns());
   if (!opened) {
-    if (opened.error().code == errc::io) return report_error(from.path(), std::strerror(errno));
+    if (opened.error().code == errc::io) return report_error(from.path(), why_not_read(errno));
     return report_error(from.path() + "/info", opened.error());
   }
   to.directory = std::move(opened).value();
   to.path = from.path();
+  for (const uftrace::directory_file& file : to.directory.files()) note_mapping(to.path + "/" + file.name, file.bytes);
+  for (const uftrace::directory_file& file : to.directory.objects()) note_mapping(file.name, file.bytes);
   for (const std::string& name : to.directory.passed_by())
     (void)report_error(to.path + "/" + name, "no file that a recording has; passed by");
   for (const auto& [file, fault] : to.recording().faults) {

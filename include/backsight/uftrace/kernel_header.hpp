@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -109,7 +110,7 @@ namespace detail {
     blanks(line);
     if (!take(line, key)) return false;
     const auto read = take_number(line, 10);
-    if (!read || !take(line, ";")) return false;
+    if (!read || *read > std::numeric_limits<std::size_t>::max() || !take(line, ";")) return false;
     value = static_cast<std::size_t>(*read);
     return true;
   };
@@ -171,7 +172,8 @@ class kernel_header_reader {
 
   void set(std::size_t& value, std::string_view digits, const lines& at) {
     const auto number = take_number(digits, 10);
-    if (number && digits.empty()) value = static_cast<std::size_t>(*number);
+    const bool fits = number && *number <= std::numeric_limits<std::size_t>::max();
+    if (fits && digits.empty()) value = static_cast<std::size_t>(*number);
     else note(errc::bad_text, at.offset(), at.line().size() + 1);
   }
 

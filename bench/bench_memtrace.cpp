@@ -15,6 +15,7 @@
 #include <backsight/io/zip.hpp>
 #include <backsight/memtrace/counts.hpp>
 #include <backsight/memtrace/window_index.hpp>
+#include <backsight/memtrace/windows.hpp>
 
 #include "baseline/memtrace_counting_loop.hpp"
 
@@ -156,8 +157,9 @@ BENCHMARK(find_windows)->Unit(benchmark::kMillisecond);
 void open_window_by_index(benchmark::State& state) {
   const byte_view bytes = input();
   std::vector<indexed_window> all;
-  for (const window& one : window_range(bytes)) all.push_back({0, one});
-  const auto saved = save_index(all);
+  for (const window& one : window_range(bytes)) all.push_back({0, one, false});
+  const indexed_file file{"", "generated.trace", bytes.size(), backsight::checksum(bytes), 0};
+  const auto saved = save_index(all, {&file, 1});
   for (auto _ : state) {
     const auto index = window_index::open(saved);
     const auto found = index->find(0, *all.back().what.ordinal, bytes.size());

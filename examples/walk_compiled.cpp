@@ -33,12 +33,7 @@ struct backsight_context {
 using deref_function = int (*)(void*, std::uint64_t, std::uint64_t*);
 using step_function = int (*)(backsight_context*, std::uint64_t, deref_function, void*);
 
-struct mapped {
-  std::uint64_t begin, end, bias;
-  std::string path;
-  bool sought;
-  step_function step;
-};
+struct mapped { std::uint64_t begin, end, bias; std::string path; bool sought; step_function step; };
 std::string folder;
 std::vector<mapped> objects;
 
@@ -84,8 +79,8 @@ std::size_t walk(backsight_context& c, std::uint64_t* pcs, std::size_t room) {
   while (count < room) {
     pcs[count++] = c.r[0];
     const std::uint64_t address = c.r[0] - ((c.flags & cfi::c_flag_exact) != 0 ? 0 : 1);
-    const auto m = std::find_if(objects.begin(), objects.end(),
-                                [&](const mapped& one) { return address >= one.begin && address < one.end; });
+    const auto covers = [&](const mapped& one) { return address >= one.begin && address < one.end; };
+    const auto m = std::find_if(objects.begin(), objects.end(), covers);
     if (m != objects.end() && !m->sought) m->sought = true, m->step = unwinder_of(m->path);
     if (m == objects.end() || m->step == nullptr || m->step(&c, m->bias, read_word, nullptr) != 0) break;
   }
@@ -118,8 +113,7 @@ int main(int count, char** words) {
   if (count != 2) return std::fprintf(stderr, "usage: walk_compiled FOLDER\n"), 2;
   std::filesystem::create_directories(folder = words[1]);
   ::dl_iterate_phdr(add_object, nullptr);
-  // Called through the C library, so that the walk goes through three objects.
-  int one = 1;
+  int one = 1;  // Called through the C library, so that the walk goes through three objects.
   (void)std::bsearch(&one, &one, 1, sizeof one, bottom);
   return 1;
 }

@@ -163,6 +163,7 @@ set(BACKSIGHT_HEADERS
   include/backsight/uftrace/task_list.hpp
   include/backsight/uftrace/task_messages.hpp
   include/backsight/uftrace/task_sessions.hpp
+  include/backsight/uftrace/task_stack.hpp
   include/backsight/uftrace/time_index.hpp
   include/backsight/uftrace/uftrace.hpp
   include/backsight/uftrace/value_rules.hpp

@@ -40,9 +40,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (const window& one : trace->windows()) {
     if (one.end > size || one.begin > one.end) std::abort();
     sum += part_of(bytes, one).split_at(3).first.bytes.size();
-    all.push_back({0, one});
+    all.push_back({0, one, false});
   }
-  if (const auto saved = save_index(all); window_index::open(saved)->size() != all.size()) std::abort();
+  const indexed_file file{"", "input", size, 0, 0};
+  if (const auto saved = save_index(all, {&file, 1}); window_index::open(saved)->size() != all.size()) std::abort();
   call_tracker calls;
   (void)run_phases(*trace, calls);
   trace_checker checker(*trace);

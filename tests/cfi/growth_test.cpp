@@ -11,25 +11,19 @@
 #include <backsight/cfi/table_builder.hpp>
 
 #include <support/catch.hpp>
+#include <support/work.hpp>
 
 #include "../../examples/cli/cfi_dump.hpp"
 #include "../../examples/cli/stack_samples.hpp"
 #include "frame_builder.hpp"
-#include "work_counter.hpp"
 
 using namespace backsight;
 using test::bytes;
 using test::frame_builder;
+using test::work_of;
 using arch = cfi::arch::x86_64;
 
 namespace {
-
-template <class F>
-std::uint64_t work_of(F&& f) {
-  const std::uint64_t before = test::work_done();
-  f();
-  return test::work_done() - before;
-}
 
 /// Doubling n doubles the work of `run(input)`, or does somewhat more, as sorting does.
 template <class Make, class Run>

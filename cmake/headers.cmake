@@ -98,6 +98,7 @@ set(BACKSIGHT_HEADERS
   include/backsight/io/uftrace_directory.hpp
   include/backsight/io/zip.hpp
   include/backsight/io/zip_trace.hpp
+  include/backsight/io/zstd_records.hpp
 
   include/backsight/memtrace/analyzers.hpp
   include/backsight/memtrace/check.hpp
@@ -116,6 +117,21 @@ set(BACKSIGHT_HEADERS
   include/backsight/memtrace/window_scanner.hpp
   include/backsight/memtrace/window_set.hpp
   include/backsight/memtrace/windows.hpp
+
+  include/backsight/perf/attributes.hpp
+  include/backsight/perf/features.hpp
+  include/backsight/perf/jitdump.hpp
+  include/backsight/perf/kernel_schema.hpp
+  include/backsight/perf/merge.hpp
+  include/backsight/perf/perf.hpp
+  include/backsight/perf/record_head.hpp
+  include/backsight/perf/records.hpp
+  include/backsight/perf/round_queue.hpp
+  include/backsight/perf/samples.hpp
+  include/backsight/perf/schema.hpp
+  include/backsight/perf/trace.hpp
+  include/backsight/perf/user_schema.hpp
+  include/backsight/perf/words.hpp
 
   include/backsight/uftrace/arguments.hpp
   include/backsight/uftrace/call_stacks.hpp

@@ -10,6 +10,7 @@
 #include <backsight/core/print.hpp>
 #include <backsight/memtrace/memtrace.hpp>
 #include <backsight/memtrace/window_index.hpp>
+#include <backsight/perf/perf.hpp>
 #include <backsight/uftrace/kernel_schema.hpp>
 #include <backsight/uftrace/records.hpp>
 #include <backsight/uftrace/task_messages.hpp>
@@ -108,6 +109,17 @@ int main(int count, char** words) {
     print_records(uftrace::task_message_format<order::little>::records{});
     print_records(uftrace::perf_format<order::little>::records{});
     print_records(uftrace::ring_format<order::little>::records{});
+    return 0;
+  }
+  if (format == "perf_files") {
+    print_records(detail::type_list<perf::file_header, perf::pipe_header, perf::file_section, perf::attribute_record>{});
+    return 0;
+  }
+  if (format == "perf_samples") return print_enumerators<perf::sample_field>(perf::sample_field_count), 0;
+  if (format == "perf") return print_records(perf::perf_format<order::little>::records{}), 0;
+  if (format == "jitdump") {
+    print_record<perf::jitdump::file_header>();
+    print_records(perf::jitdump::jitdump_format<order::little>::records{});
     return 0;
   }
   if (format == "uftrace_index") return print_record<uftrace::time_index_header>(), print_record<uftrace::time_index_entry>(), 0;

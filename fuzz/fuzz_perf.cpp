@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// perf.data files and jitdumps: open, features, every member of every record through print, samples, the order of delivery with and
+// without unfolding. Whatever layout the attributes ask for, samples are also read with others.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <vector>
+
+#include <backsight/core/print.hpp>
+#include <backsight/perf/perf.hpp>
+#ifdef BACKSIGHT_HAVE_ZSTD
+#include <backsight/io/zstd_records.hpp>
+#endif
+
+namespace {
+
+using namespace backsight;
+
+/// Swallows characters, so that printing touches every member without memory.
+struct sink {
+  using difference_type = std::ptrdiff_t;
+  std::uint64_t* sum;
+  sink& operator*() { return *this; }
+  sink& operator++() { return *this; }
+  sink operator++(int) { return *this; }
+  sink& operator=(char c) {
+    *sum = *sum * 31 + static_cast<unsigned char>(c);
+    return *this;
+  }
+};
+
+void require(bool held) {
+  if (!held) std::abort();
+}
+
+void add(byte_view bytes, std::uint64_t* sum) {
+  for (const std::byte byte : bytes) *sum += std::to_integer<unsigned>(byte);
+}
+void add(std::string_view text, std::uint64_t* sum) {
+  for (const char c : text) *sum += static_cast<unsigned char>(c);
+}
+
+/// Reads all records; offsets must grow and records lie side by side inside the view.
+template <record_format F>
+void walk(const record_range<F>& records, std::uint64_t* sum) {
+  std::uint64_t at = records.base();
+  const std::uint64_t end = records.base() + records.bytes().size();
+  auto it = records.begin();
+  for (; it != records.end(); ++it) {
+    const auto item = *it;
+    require(item.offset() == at && !item.bytes().empty() && item.bytes().size() <= end - at);
+    at += item.bytes().size();
+    print(sink{sum}, item);
+  }
+  const trace_error error = it.error();
+  require(error ? error.offset == at : at == end);
+}
+
+void read_sample_as(const perf::stored_record& stored, const perf::sample_layout& layout, std::uint64_t* sum) {
+  const auto one = read_sample(stored, layout);
+  if (!one) {
+    require(one.error().offset >= stored.offset && one.error().offset <= stored.offset + stored.bytes.size());
+    return;
+  }
+  for (std::size_t i = 0; i < one->callchain.size(); ++i) *sum += one->callchain[i];
+  for (std::size_t i = 0; i < one->read.size(); ++i) *sum += one->read[i].value + one->read[i].id + one->read[i].lost;
+  for (std::size_t i = 0; i < one->branches.size(); ++i) *sum += one->branches[i].from;
+  for (unsigned i = 0; i < 70; ++i) *sum += one->user_registers[i].value_or(0) + one->interrupt_registers[i].value_or(1);
+  add(one->raw, sum);
+  add(one->user_stack, sum);
+  add(one->aux, sum);
+  *sum += one->ip + one->time + one->period;
+}
+
+void read_features(const perf::trace& opened, std::uint64_t* sum) {
+  const order o = opened.byte_order();
+  for (const perf::feature_section& one : opened.features()) {
+    const auto take = [&](std::string_view text) { add(text, sum); };
+    if (const auto text = perf::read_text(one, o)) add(*text, sum);
+    (void)perf::for_each_text(one, o, take);
+    (void)perf::for_each_pmu(one, o, [&](std::uint32_t type, std::string_view text) { *sum += type, add(text, sum); });
+    (void)perf::for_each_pair(one, o, [&](std::string_view a, std::string_view b) { add(a, sum), add(b, sum); });
+    (void)perf::for_each_group(one, o, [&](std::string_view text, std::uint32_t a, std::uint32_t b) { *sum += a + b, add(text, sum); });
+    (void)perf::read_cpu_topology(one, o, 4, [&](int, std::string_view text) { add(text, sum); },
+                                  [&](const perf::cpu_place& place) { *sum += place.core; });
+    (void)perf::for_each_build_id(one, o, [&](const perf::build_id_entry& entry) { add(entry.id, sum), add(entry.name, sum); });
+    (void)perf::read_clock_data(one, o);
+    (void)perf::read_compression(one, o);
+  }
+}
+
+void read_trace(const perf::trace& opened, std::uint64_t* sum) {
+  read_features(opened, sum);
+  for (const auto& event : opened.events()) add(event.name, sum);
+  with_order(opened.byte_order(), [&](auto o) { walk(opened.records<o()>(), sum); });
+  const auto take = [&](const perf::merged_record& item) {
+    add(perf::data_behind(item.record), sum);
+    if (item.event != perf::no_event) {
+      const perf::sample_layout& layout = opened.events()[item.event].layout;
+      *sum += read_sample_id(item.record, layout).time;
+      add(without_trailer(item.record, layout), sum);
+      if (item.record.type == perf::record_type::sample) read_sample_as(item.record, layout, sum);
+      if (item.record.type == perf::record_type::read) *sum += read_values(item.record, layout).partial().size();
+    }
+    if (item.record.type != perf::record_type::sample) return;
+    perf::sample_layout other;
+    for (unsigned bit = 0; bit < perf::sample_field_count; ++bit) {
+      other.sample_type = std::uint64_t{1} << bit;
+      other.regs_user = other.regs_intr = 0xff;
+      read_sample_as(item.record, other, sum);
+      other.read_format = bit;
+      other.branch_sample_type = std::uint64_t{bit} << 17 & 0xfffff;
+      other.sample_type = (std::uint64_t{1} << perf::sample_field_count) - 1;
+      read_sample_as(item.record, other, sum);
+    }
+  };
+  std::uint64_t faults = 0;
+  const auto on_fault = [&](const fault& damage) {
+    ++faults;
+    require(damage.code != errc::ok && damage.offset <= opened.bytes().size());
+  };
+  const perf::merge_counts counts = perf::merge(opened, take, on_fault);
+  require(counts.faults == faults);
+#ifdef BACKSIGHT_HAVE_ZSTD
+  io::merge_unfolded(opened, {}, take, [](const fault&) {}, {.ratio = 500, .free_bytes = 1U << 22, .bytes = 1U << 24});
+#endif
+}
+
+void read_dump(const perf::jitdump::dump& opened, std::uint64_t* sum) {
+  with_order(opened.byte_order(), [&](auto o) {
+    walk(opened.records<o()>(), sum);
+    for (const auto& item : opened.records<o()>()) {
+      if (const auto load = get_if<perf::jitdump::code_load_record>(item)) {
+        add(perf::jitdump::name_of(load), sum);
+        add(perf::jitdump::code_of(load), sum);
+      } else if (const auto unwinding = get_if<perf::jitdump::unwinding_info_record>(item)) {
+        add(perf::jitdump::eh_frame_of(unwinding), sum);
+        add(perf::jitdump::eh_frame_hdr_of(unwinding), sum);
+      } else if (const auto lines = get_if<perf::jitdump::debug_info_record>(item)) {
+        (void)for_each_line(lines, item.offset(), [&](const perf::jitdump::source_line& line) { add(line.file, sum); });
+      }
+    }
+  });
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  std::uint64_t sum = 0;
+  std::vector<std::byte> bytes(size);
+  for (std::size_t i = 0; i < size; ++i) bytes[i] = static_cast<std::byte>(data[i]);
+  if (const auto opened = perf::open(bytes)) read_trace(*opened, &sum);
+  if (const auto opened = perf::jitdump::open(bytes)) read_dump(*opened, &sum);
+  static_cast<void>(sum);
+  return 0;
+}

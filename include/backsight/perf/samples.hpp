@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include <backsight/core/cursor.hpp>
+#include <backsight/core/record.hpp>
+#include <backsight/perf/records.hpp>
+#include <backsight/perf/schema.hpp>
+#include <backsight/perf/words.hpp>
+
+namespace backsight::perf {
+
+/// An attribute of its own, whatever size and byte order it was written in.
+using attribute = owned_record<attribute_record, order::little>;
+
+/// What the members of samples and trailers depend on, taken from an attribute.
+struct sample_layout {
+  std::uint64_t sample_type = 0;
+  std::uint64_t read_format = 0;
+  std::uint64_t branch_sample_type = 0;
+  std::uint64_t regs_user = 0;
+  std::uint64_t regs_intr = 0;
+  std::uint64_t period = 0;  ///< Of samples that do not have it; 0 where only the frequency is known.
+  bool sample_id_all = false;
+
+  constexpr sample_layout() = default;
+  constexpr explicit sample_layout(const attribute& from) noexcept
+      : sample_type(from[attribute_record::sample_type]), read_format(from[attribute_record::read_format]),
+        branch_sample_type(from[attribute_record::branch_sample_type]), regs_user(from[attribute_record::sample_regs_user]),
+        regs_intr(from[attribute_record::sample_regs_intr]),
+        period(from[attribute_record::freq] ? 0 : from[attribute_record::sample_period]),
+        sample_id_all(from[attribute_record::sample_id_all]) {}
+
+  /// Every bit is one that is known here, so that it is known where each member lies.
+  [[nodiscard]] constexpr bool is_known() const noexcept {
+    constexpr std::uint64_t branches = (std::uint64_t{1} << 20) - 1;
+    return sample_type >> sample_field_count == 0 && read_format >> read_field_count == 0 &&
+           (!has(sample_type, sample_field::branch_stack) || (branch_sample_type & ~branches) == 0);
+  }
+
+  static constexpr std::uint64_t trailer_fields = mask_of(sample_field::tid, sample_field::time, sample_field::id, sample_field::stream_id,
+                                                          sample_field::cpu, sample_field::identifier);
+  /// Bytes of the trailer of a record of the kernel that is no sample.
+  [[nodiscard]] constexpr std::size_t trailer_size() const noexcept {
+    return sample_id_all ? static_cast<std::size_t>(std::popcount(sample_type & trailer_fields)) * 8 : 0;
+  }
+};
+
+/// The cpu of what was recorded without one, as perf has it.
+inline constexpr std::uint32_t no_cpu = 0xffffffff;
+
+/// Who and when: the trailer of records of the kernel. What the layout does not have is 0, or no_cpu.
+struct sample_id {
+  std::uint32_t pid = 0, tid = 0;
+  std::uint64_t time = 0, id = 0, stream_id = 0, identifier = 0;
+  std::uint32_t cpu = no_cpu;
+};
+
+/// The trailer of a record; all zero where the layout has none, the record is a sample or of perf itself, or is too short.
+template <order O>
+[[nodiscard]] constexpr sample_id read_sample_id(byte_view record_bytes, record_type type, const sample_layout& layout) noexcept {
+  sample_id found;
+  const std::size_t size = layout.trailer_size();
+  if (!is_kernel_type(type) || type == record_type::sample || record_bytes.size() < size + size_of<other_record>) return found;
+  cursor<O> in(record_bytes.last(size));
+  if (size == 0) return found;
+  const std::uint64_t type_mask = layout.sample_type;
+  if (has(type_mask, sample_field::tid)) found.pid = in.template read<std::uint32_t>(), found.tid = in.template read<std::uint32_t>();
+  if (has(type_mask, sample_field::time)) found.time = in.template read<std::uint64_t>();
+  if (has(type_mask, sample_field::id)) found.id = in.template read<std::uint64_t>();
+  if (has(type_mask, sample_field::stream_id)) found.stream_id = in.template read<std::uint64_t>();
+  if (has(type_mask, sample_field::cpu)) found.cpu = in.template read<std::uint32_t>(), in.skip(4);
+  if (has(type_mask, sample_field::identifier)) found.identifier = in.template read<std::uint64_t>();
+  return found;
+}
+
+/// The same for a record whose byte order is known at run time.
+[[nodiscard]] constexpr sample_id read_sample_id(const stored_record& item, const sample_layout& layout) noexcept {
+  return with_order(item.byte_order, [&](auto o) { return read_sample_id<o()>(item.bytes, item.type, layout); });
+}
+
+/// A record of the kernel without its trailer: what ends with a list or a text.
+[[nodiscard]] constexpr byte_view without_trailer(const stored_record& item, const sample_layout& layout) noexcept {
+  const std::size_t size = layout.trailer_size();
+  if (!is_kernel_type(item.type) || item.type == record_type::sample || item.bytes.size() < size) return item.bytes;
+  return item.bytes.first(item.bytes.size() - size);
+}
+
+/// The members of a sample. What its event does not ask for is 0, empty or no_cpu. Lists are views of the record.
+struct sample {
+  std::uint64_t sample_type = 0;  ///< Which of the members were recorded: bits of sample_field.
+  std::uint64_t identifier = 0, ip = 0;
+  std::uint32_t pid = 0, tid = 0;
+  std::uint64_t time = 0, addr = 0, id = 0, stream_id = 0;
+  std::uint32_t cpu = no_cpu;
+  std::uint64_t period = 0;
+  counter_values read;
+  word_list callchain;  ///< Addresses from the innermost on, between contexts.
+  byte_view raw;
+  branch_stack branches;
+  register_values user_registers;
+  std::uint64_t stack_size = 0;  ///< What was asked for.
+  byte_view user_stack;          ///< What was copied, from the stack pointer on.
+  std::uint64_t weight = 0, data_src = 0, transaction = 0;
+  register_values interrupt_registers;
+  std::uint64_t phys_addr = 0, cgroup = 0, data_page_size = 0, code_page_size = 0;
+  byte_view aux;
+  std::size_t trailing = 0;  ///< Bytes behind the last member; 0 in every file that perf writes.
+};
+
+namespace detail {
+
+template <order O>
+constexpr counter_values read_counters(cursor<O>& in, std::uint64_t format) noexcept {
+  counter_values found;
+  found.is_present = true;
+  found.is_group = has(format, read_field::group);
+  found.has_id = has(format, read_field::id);
+  found.has_lost = has(format, read_field::lost);
+  const auto first = in.template read<std::uint64_t>();
+  if (has(format, read_field::total_time_enabled)) found.time_enabled = in.template read<std::uint64_t>();
+  if (has(format, read_field::total_time_running)) found.time_running = in.template read<std::uint64_t>();
+  if (found.is_group) {
+    if (first > in.remaining() / (8 * found.stride())) in.fail(errc::truncated);
+    else found.words = {in.take(first * 8 * found.stride()), O};
+    return found;
+  }
+  found.single.value = first;
+  if (found.has_id) found.single.id = in.template read<std::uint64_t>();
+  if (found.has_lost) found.single.lost = in.template read<std::uint64_t>();
+  return found;
+}
+
+/// `count` words, or the error that there are not so many.
+template <order O>
+[[gnu::always_inline]] constexpr word_list read_words(cursor<O>& in, std::uint64_t count) noexcept {
+  if (count > in.remaining() / 8) [[unlikely]] {
+    in.fail(errc::truncated);
+    return {};
+  }
+  return {in.take(count * 8), O};
+}
+
+template <order O>
+constexpr branch_stack read_branches(cursor<O>& in, std::uint64_t asked) noexcept {
+  branch_stack found;
+  const auto count = in.template read<std::uint64_t>();
+  if (has(asked, branch_field::hw_index)) found.hw_index = in.template read<std::uint64_t>();
+  if (count > in.remaining() / 24) {
+    in.fail(errc::truncated);
+    return found;
+  }
+  found.words = read_words(in, count * 3);
+  if (has(asked, branch_field::counters)) found.counters = read_words(in, count);
+  return found;
+}
+
+template <order O>
+constexpr register_values read_registers(cursor<O>& in, std::uint64_t mask) noexcept {
+  register_values found;
+  found.abi = in.template read<std::uint64_t>();
+  if (found.abi == 0) return found;
+  found.mask = mask;
+  found.values = read_words(in, static_cast<std::uint64_t>(std::popcount(mask)));
+  return found;
+}
+
+template <order O>
+constexpr void read_stack(cursor<O>& in, sample& out) noexcept {
+  out.stack_size = in.template read<std::uint64_t>();
+  if (out.stack_size == 0) return;
+  const byte_view dump = in.take(out.stack_size);
+  const auto copied = in.template read<std::uint64_t>();
+  if (copied > dump.size()) return in.fail(errc::out_of_range);
+  out.user_stack = dump.first(static_cast<std::size_t>(copied));
+}
+
+/// Reads the members behind the head of a sample in the order of the kernel's perf_output_sample. `Type` is a number, or a
+/// constant for which the tests of the bits fold away.
+template <order O, class Type>
+[[gnu::always_inline]] constexpr void read_members(cursor<O>& in, Type type, const sample_layout& layout, sample& out) noexcept {
+  const auto with = [&](sample_field member) { return has(type, member); };
+  const auto word = [&] { return in.template read<std::uint64_t>(); };
+  out.sample_type = type;
+  out.period = layout.period;
+  if (with(sample_field::identifier)) out.identifier = word();
+  if (with(sample_field::ip)) out.ip = word();
+  if (with(sample_field::tid)) out.pid = in.template read<std::uint32_t>(), out.tid = in.template read<std::uint32_t>();
+  if (with(sample_field::time)) out.time = word();
+  if (with(sample_field::addr)) out.addr = word();
+  if (with(sample_field::id)) out.id = word();
+  if (with(sample_field::stream_id)) out.stream_id = word();
+  if (with(sample_field::cpu)) out.cpu = in.template read<std::uint32_t>(), in.skip(4);
+  if (with(sample_field::period)) out.period = word();
+  if (with(sample_field::read)) out.read = read_counters(in, layout.read_format);
+  if (with(sample_field::callchain)) out.callchain = read_words(in, word());
+  if (with(sample_field::raw)) out.raw = in.take(in.template read<std::uint32_t>());
+  if (with(sample_field::branch_stack)) out.branches = read_branches(in, layout.branch_sample_type);
+  if (with(sample_field::regs_user)) out.user_registers = read_registers(in, layout.regs_user);
+  if (with(sample_field::stack_user)) read_stack(in, out);
+  if (with(sample_field::weight) || with(sample_field::weight_struct)) out.weight = word();
+  if (with(sample_field::data_src)) out.data_src = word();
+  if (with(sample_field::transaction)) out.transaction = word();
+  if (with(sample_field::regs_intr)) out.interrupt_registers = read_registers(in, layout.regs_intr);
+  if (with(sample_field::phys_addr)) out.phys_addr = word();
+  if (with(sample_field::cgroup)) out.cgroup = word();
+  if (with(sample_field::data_page_size)) out.data_page_size = word();
+  if (with(sample_field::code_page_size)) out.code_page_size = word();
+  if (with(sample_field::aux)) out.aux = in.take(word());
+  out.trailing = in.remaining();
+}
+
+/// The layouts that `perf record` makes most: they are compiled, others are walked bit by bit.
+template <class F>
+[[gnu::always_inline]] constexpr void with_common_type(std::uint64_t type, F&& f) noexcept {
+  using enum sample_field;
+  constexpr std::uint64_t plain = mask_of(ip, tid, time, sample_field::period);
+  constexpr std::uint64_t chain = plain | mask_of(callchain);
+  constexpr std::uint64_t stack = chain | mask_of(addr, data_src, regs_user, stack_user);
+  if (type == chain) f(std::integral_constant<std::uint64_t, chain>{});
+  else if (type == stack) f(std::integral_constant<std::uint64_t, stack>{});
+  else if (type == (chain | mask_of(identifier))) f(std::integral_constant<std::uint64_t, (chain | mask_of(identifier))>{});
+  else if (type == (chain | mask_of(id))) f(std::integral_constant<std::uint64_t, (chain | mask_of(id))>{});
+  else if (type == plain) f(std::integral_constant<std::uint64_t, plain>{});
+  else f(type);
+}
+
+}  // namespace detail
+
+/// Reads the members of a sample, whose event has that layout, into `out`; gives errc::ok or what is wrong, and where.
+/// Errors: errc::truncated where a member reaches beyond the record, errc::out_of_range where more of the stack was copied than
+/// asked, errc::unsupported_type where the event asks for members that are not known here.
+template <order O>
+[[nodiscard]] constexpr trace_error read_sample(const record<sample_record, O>& item, const sample_layout& layout, std::uint64_t offset,
+                                                sample& out) noexcept {
+  out = sample{};
+  if (!layout.is_known()) return {errc::unsupported_type, offset};
+  cursor<O> in(item.payload(), offset + size_of<sample_record>);
+  detail::with_common_type(layout.sample_type, [&](auto type) { detail::read_members(in, type, layout, out); });
+  return in.error();
+}
+
+/// The same for a record whose byte order is known at run time. Precondition: it is a sample.
+[[nodiscard]] constexpr result<sample> read_sample(const stored_record& item, const sample_layout& layout) noexcept {
+  BACKSIGHT_ASSERT(item.type == record_type::sample);
+  sample out;
+  const trace_error error = with_order(item.byte_order, [&](auto o) {
+    return read_sample(record<sample_record, o()>(item.bytes.data(), item.bytes.size() - size_of<sample_record>), layout, item.offset, out);
+  });
+  return error ? result<sample>(error) : result<sample>(out);
+}
+
+/// The values of a read record. Precondition: it is one. Error: errc::truncated.
+[[nodiscard]] constexpr result<counter_values> read_values(const stored_record& item, const sample_layout& layout) noexcept {
+  BACKSIGHT_ASSERT(item.type == record_type::read);
+  if (!layout.is_known()) return {errc::unsupported_type, item.offset};
+  const byte_view body = without_trailer(item, layout);
+  if (body.size() < size_of<read_record>) return {errc::truncated, item.offset};
+  return with_order(item.byte_order, [&](auto o) -> result<counter_values> {
+    cursor<o()> in(body.subspan(size_of<read_record>), item.offset + size_of<read_record>);
+    const counter_values values = detail::read_counters(in, layout.read_format);
+    return in.failed() ? result<counter_values>(in.error()) : result<counter_values>(values);
+  });
+}
+
+/// The time of a record by which perf orders them; 0 where it has none.
+template <order O>
+[[nodiscard]] constexpr std::uint64_t time_of(byte_view record_bytes, record_type type, const sample_layout& layout) noexcept {
+  if (!is_kernel_type(type) || !has(layout.sample_type, sample_field::time)) return 0;
+  std::size_t at = 0;
+  if (type == record_type::sample) {
+    constexpr std::uint64_t before = mask_of(sample_field::identifier, sample_field::ip, sample_field::tid);
+    at = size_of<sample_record> + static_cast<std::size_t>(std::popcount(layout.sample_type & before)) * 8;
+  } else {
+    constexpr std::uint64_t behind = sample_layout::trailer_fields & ~mask_of(sample_field::tid, sample_field::time);
+    const std::size_t from_end = 8 + static_cast<std::size_t>(std::popcount(layout.sample_type & behind)) * 8;
+    if (!layout.sample_id_all || record_bytes.size() < layout.trailer_size() + size_of<other_record>) return 0;
+    at = record_bytes.size() - from_end;
+  }
+  return at + 8 <= record_bytes.size() ? load<std::uint64_t, O>(record_bytes.data() + at) : 0;
+}
+
+/// Where the id of the event stands.
+template <order O>
+[[nodiscard]] constexpr std::uint64_t id_of(byte_view record_bytes, record_type type, const sample_layout& layout) noexcept {
+  using enum sample_field;
+  const std::uint64_t asked = layout.sample_type;
+  if (!is_kernel_type(type)) return 0;
+  std::size_t at = 0;
+  if (type == record_type::sample) {
+    if (has(asked, identifier)) at = size_of<sample_record>;
+    else if (has(asked, sample_field::id)) at = size_of<sample_record> + static_cast<std::size_t>(std::popcount(asked & mask_of(ip, tid, time, addr))) * 8;
+    else return 0;
+  } else {
+    if (!layout.sample_id_all || record_bytes.size() < layout.trailer_size() + size_of<other_record>) return 0;
+    if (has(asked, identifier)) at = record_bytes.size() - 8;
+    else if (has(asked, sample_field::id)) at = record_bytes.size() - 8 - static_cast<std::size_t>(std::popcount(asked & mask_of(stream_id, cpu))) * 8;
+    else return 0;
+  }
+  return at + 8 <= record_bytes.size() ? load<std::uint64_t, O>(record_bytes.data() + at) : 0;
+}
+
+}  // namespace backsight::perf

@@ -65,7 +65,8 @@ void read_sample_as(const perf::stored_record& stored, const perf::sample_layout
   for (std::size_t i = 0; i < one->callchain.size(); ++i) *sum += one->callchain[i];
   for (std::size_t i = 0; i < one->read.size(); ++i) *sum += one->read[i].value + one->read[i].id + one->read[i].lost;
   for (std::size_t i = 0; i < one->branches.size(); ++i) *sum += one->branches[i].from;
-  for (unsigned i = 0; i < 70; ++i) *sum += one->user_registers[i].value_or(0) + one->interrupt_registers[i].value_or(1);
+  for (unsigned i = 0; i < 70; ++i)
+    *sum += one->user_registers[i].value_or(0) + one->interrupt_registers[i].value_or(1);
   add(one->raw, sum);
   add(one->user_stack, sum);
   add(one->aux, sum);
@@ -80,10 +81,13 @@ void read_features(const perf::trace& opened, std::uint64_t* sum) {
     (void)perf::for_each_text(one, o, take);
     (void)perf::for_each_pmu(one, o, [&](std::uint32_t type, std::string_view text) { *sum += type, add(text, sum); });
     (void)perf::for_each_pair(one, o, [&](std::string_view a, std::string_view b) { add(a, sum), add(b, sum); });
-    (void)perf::for_each_group(one, o, [&](std::string_view text, std::uint32_t a, std::uint32_t b) { *sum += a + b, add(text, sum); });
-    (void)perf::read_cpu_topology(one, o, 4, [&](int, std::string_view text) { add(text, sum); },
-                                  [&](const perf::cpu_place& place) { *sum += place.core; });
-    (void)perf::for_each_build_id(one, o, [&](const perf::build_id_entry& entry) { add(entry.id, sum), add(entry.name, sum); });
+    (void)perf::for_each_group(
+        one, o, [&](std::string_view text, std::uint32_t a, std::uint32_t b) { *sum += a + b, add(text, sum); });
+    (void)perf::read_cpu_topology(
+        one, o, 4, [&](int, std::string_view text) { add(text, sum); },
+        [&](const perf::cpu_place& place) { *sum += place.core; });
+    (void)perf::for_each_build_id(one, o,
+                                  [&](const perf::build_id_entry& entry) { add(entry.id, sum), add(entry.name, sum); });
     (void)perf::read_clock_data(one, o);
     (void)perf::read_compression(one, o);
   }

@@ -23,8 +23,8 @@ inline std::vector<std::byte> record_bytes(order o, unsigned type, unsigned misc
 }
 
 /// An attribute of `size` bytes: software event 0, `sample_type`, with sample_id_all.
-inline std::vector<std::byte> attribute_bytes(order o, std::uint64_t sample_type, std::size_t size = 128, std::uint64_t read_format = 0,
-                                              std::uint64_t registers = 0) {
+inline std::vector<std::byte> attribute_bytes(order o, std::uint64_t sample_type, std::size_t size = 128,
+                                              std::uint64_t read_format = 0, std::uint64_t registers = 0) {
   byte_builder out(o);
   out.u32(1).u32(size).u64(0).u64(1000).u64(sample_type).u64(read_format);
   // Bit 18 of the flags; a big-endian compiler puts bit n of a byte at 7 - n.
@@ -36,8 +36,8 @@ inline std::vector<std::byte> attribute_bytes(order o, std::uint64_t sample_type
 }
 
 /// A file with events of one id each (100, 101, ...), these records, and features of one text each.
-inline std::vector<std::byte> file_bytes(order o, const std::vector<std::vector<std::byte>>& attributes, byte_view records,
-                                         bool hostname = true, bool interrupted = false) {
+inline std::vector<std::byte> file_bytes(order o, const std::vector<std::vector<std::byte>>& attributes,
+                                         byte_view records, bool hostname = true, bool interrupted = false) {
   const std::size_t entry = attributes.empty() ? 144 : attributes[0].size() + 16;
   const std::size_t ids = 104, attrs = ids + attributes.size() * 8, data = attrs + attributes.size() * entry;
   byte_builder out(o);

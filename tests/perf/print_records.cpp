@@ -50,7 +50,8 @@ void print_sample(const perf::sample& one) {
     std::printf(" branches=");
     for (std::size_t i = 0; i < one.branches.size(); ++i) {
       const perf::branch taken = one.branches[i];
-      std::printf("%s%" PRIx64 "-%" PRIx64 "/%" PRIu64, i == 0 ? "" : ",", taken.from, taken.to, taken.flags >> 4 & 0xffff);
+      std::printf("%s%" PRIx64 "-%" PRIx64 "/%" PRIu64, i == 0 ? "" : ",", taken.from, taken.to,
+                  taken.flags >> 4 & 0xffff);
     }
   }
   if (with(weight_struct)) std::printf(" weight=%" PRIu64, one.weight & 0xffffffff);
@@ -68,7 +69,8 @@ void print_record(const perf::trace& opened, const perf::merged_record& item) {
   const std::size_t size = with_order(stored.byte_order, [&](auto o) {
     return std::size_t{record<perf::other_record, o()>(stored.bytes.data(), 0)[perf::other_record::size]};
   });
-  std::printf("%u %" PRIx64 " %zx %" PRIu64 " %u", static_cast<unsigned>(stored.type), stored.offset, size, item.time, item.stream);
+  std::printf("%u %" PRIx64 " %zx %" PRIu64 " %u", static_cast<unsigned>(stored.type), stored.offset, size, item.time,
+              item.stream);
   if (item.event != perf::no_event) {
     const perf::event_description& event = opened.events()[item.event];
     if (stored.type == perf::record_type::sample) {
@@ -100,13 +102,17 @@ int main(int count, char** words) {
   if (opened->feature_error()) std::printf("feature error: %s\n", message(opened->feature_error().code));
   const std::vector<byte_view> others(files.begin() + 1, files.end());
   const auto print_one = [&](const perf::merged_record& item) { print_record(*opened, item); };
-  const auto print_fault = [](const fault& damage) { std::printf("fault %" PRIx64 " %s\n", damage.offset, message(damage.code)); };
+  const auto print_fault = [](const fault& damage) {
+    std::printf("fault %" PRIx64 " %s\n", damage.offset, message(damage.code));
+  };
 #ifdef BACKSIGHT_HAVE_ZSTD
   const perf::merge_counts counts = io::merge_unfolded(*opened, others, print_one, print_fault);
 #else
   const perf::merge_counts counts = perf::merge(*opened, others, print_one, print_fault);
 #endif
-  std::printf("records=%" PRIu64 " unknown=%" PRIu64 " without_event=%" PRIu64 " compressed=%" PRIu64 " faults=%" PRIu64 " most_waiting=%zu\n",
-              counts.records, counts.unknown, counts.without_event, counts.compressed, counts.faults, counts.most_waiting);
+  std::printf("records=%" PRIu64 " unknown=%" PRIu64 " without_event=%" PRIu64 " compressed=%" PRIu64 " faults=%" PRIu64
+              " most_waiting=%zu\n",
+              counts.records, counts.unknown, counts.without_event, counts.compressed, counts.faults,
+              counts.most_waiting);
   return 0;
 }

@@ -24,7 +24,9 @@ record<S, O> only(const std::vector<std::byte>& bytes) {
 }  // namespace
 
 TEST_CASE("a mapping has its name behind the members") {
-  const auto bytes = record_bytes(order::big, 1, 2, byte_builder(order::big).u32(0xffffffff).u32(0).u64(0x1000).u64(0x20).u64(7).text("[k]").fill(5));
+  const auto bytes =
+      record_bytes(order::big, 1, 2,
+                   byte_builder(order::big).u32(0xffffffff).u32(0).u64(0x1000).u64(0x20).u64(7).text("[k]").fill(5));
   const auto item = only<mmap_record, order::big>(bytes);
   CHECK(item[mmap_record::pid] == -1);
   CHECK(item[mmap_record::addr] == 0x1000);
@@ -35,7 +37,8 @@ TEST_CASE("a mapping has its name behind the members") {
 }
 
 TEST_CASE("misc tells whether a mapping has a build id or an inode") {
-  const auto body = byte_builder().u32(5).u32(6).u64(1).u64(2).u64(3).u8(20).fill(3).fill(20, 0xab).u32(5).u32(2).text("f").fill(7);
+  const auto body =
+      byte_builder().u32(5).u32(6).u64(1).u64(2).u64(3).u8(20).fill(3).fill(20, 0xab).u32(5).u32(2).text("f").fill(7);
   const auto with_id = record_bytes(order::little, 10, 0x4002, body);
   const auto item = only<mmap2_build_id_record, order::little>(with_id);
   CHECK(item[mmap2_build_id_record::build_id_size] == 20);
@@ -58,11 +61,14 @@ TEST_CASE("every type leads to its kind, and every other type to other_record") 
 }
 
 TEST_CASE("a record smaller than its members is a fault, and reading goes on behind it") {
-  const auto small = record_bytes(order::little, 3, 0, byte_builder().u32(1)), good = record_bytes(order::little, 68, 0, byte_builder());
+  const auto small = record_bytes(order::little, 3, 0, byte_builder().u32(1)),
+             good = record_bytes(order::little, 68, 0, byte_builder());
   const auto bytes = test::joined({good, small, good});
   std::size_t count = 0;
   std::vector<fault> faults;
-  for_each_salvaging(perf_records<order::little>(bytes, {}, 1000), [&](const auto&) { ++count; }, [&](const fault& one) { faults.push_back(one); });
+  for_each_salvaging(
+      perf_records<order::little>(bytes, {}, 1000), [&](const auto&) { ++count; },
+      [&](const fault& one) { faults.push_back(one); });
   CHECK(count == 2);
   CHECK(faults == std::vector<fault>{{errc::bad_size, 1008, 12}});
 }
@@ -89,11 +95,13 @@ TEST_CASE("each truncation stops at the last whole record") {
 }
 
 TEST_CASE("what stands behind a record belongs to it") {
-  const auto tracing = test::joined({record_bytes(order::little, 66, 0, byte_builder().u32(5).u32(0)), byte_builder().text("abcde").fill(3).vector()});
+  const auto tracing = test::joined({record_bytes(order::little, 66, 0, byte_builder().u32(5).u32(0)),
+                                     byte_builder().text("abcde").fill(3).vector()});
   const auto it = perf_records<order::little>(tracing).begin();
   CHECK((*it).bytes().size() == 24);
   CHECK(text_of(data_behind(stored_record(*it))) == "abcde");
-  const auto aux = test::joined({record_bytes(order::big, 71, 0, byte_builder(order::big).u64(3).fill(32)), byte_builder().text("xyz").vector()});
+  const auto aux = test::joined(
+      {record_bytes(order::big, 71, 0, byte_builder(order::big).u64(3).fill(32)), byte_builder().text("xyz").vector()});
   const auto it2 = perf_records<order::big>(aux).begin();
   CHECK((*it2).bytes().size() == 51);
   CHECK(text_of(data_behind(stored_record(*it2))) == "xyz");

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // samples.hpp, words.hpp
+#include <bit>
+
 #include <support/catch.hpp>
 
 #include "perf_builder.hpp"
@@ -28,14 +30,14 @@ constexpr std::uint64_t every_field = (std::uint64_t{1} << sample_field_count) -
 byte_builder whole_sample(order o) {
   byte_builder b(o);
   b.u64(11).u64(12).u32(13).u32(14).u64(15).u64(16).u64(17).u64(18).u32(19).u32(0).u64(20);
-  b.u64(2).u64(100).u64(7).u64(1).u64(101).u64(8).u64(0);                 // READ: a group with id and lost
-  b.u64(3).u64(~std::uint64_t{127}).u64(0x1111).u64(0x2222);              // CALLCHAIN
-  b.u32(4).text("rawb");                                                   // RAW
-  b.u64(1).u64(9).u64(0xa).u64(0xb).u64(0x30).u64(77);                    // BRANCH_STACK with hw_idx and counters
-  b.u64(2).u64(0x51).u64(0x52);                                           // REGS_USER
-  b.u64(16).text("stackstackstacks").u64(8);                              // STACK_USER
-  b.u64(21).u64(22).u64(23).u64(1).u64(0x61);                             // WEIGHT DATA_SRC TRANSACTION REGS_INTR
-  b.u64(24).u64(25).u64(26).u64(27).u64(2).text("ax");                    // PHYS_ADDR CGROUP page sizes AUX
+  b.u64(2).u64(100).u64(7).u64(1).u64(101).u64(8).u64(0);     // READ: a group with id and lost
+  b.u64(3).u64(~std::uint64_t{127}).u64(0x1111).u64(0x2222);  // CALLCHAIN
+  b.u32(4).text("rawb");                                      // RAW
+  b.u64(1).u64(9).u64(0xa).u64(0xb).u64(0x30).u64(77);        // BRANCH_STACK with hw_idx and counters
+  b.u64(2).u64(0x51).u64(0x52);                               // REGS_USER
+  b.u64(16).text("stackstackstacks").u64(8);                  // STACK_USER
+  b.u64(21).u64(22).u64(23).u64(1).u64(0x61);                 // WEIGHT DATA_SRC TRANSACTION REGS_INTR
+  b.u64(24).u64(25).u64(26).u64(27).u64(2).text("ax");        // PHYS_ADDR CGROUP page sizes AUX
   return b;
 }
 
@@ -120,9 +122,10 @@ TEST_CASE("counts that are too large are errors at the list") {
     sample_field field;
     std::uint64_t count;
   };
-  for (const auto [field, count] : {wrong{sample_field::callchain, 2}, wrong{sample_field::callchain, std::uint64_t{1} << 61},
-                                    wrong{sample_field::branch_stack, std::uint64_t{1} << 60}, wrong{sample_field::stack_user, ~std::uint64_t{0}},
-                                    wrong{sample_field::aux, std::uint64_t{1} << 63}, wrong{sample_field::raw, 0xffffffff}}) {
+  for (const auto [field, count] :
+       {wrong{sample_field::callchain, 2}, wrong{sample_field::callchain, std::uint64_t{1} << 61},
+        wrong{sample_field::branch_stack, std::uint64_t{1} << 60}, wrong{sample_field::stack_user, ~std::uint64_t{0}},
+        wrong{sample_field::aux, std::uint64_t{1} << 63}, wrong{sample_field::raw, 0xffffffff}}) {
     const auto bytes = record_bytes(order::little, 9, 0, byte_builder().u64(count).u64(0));
     CHECK(read_sample(stored(order::little, bytes), layout_of(mask_of(field))).error() ==
           trace_error{errc::truncated, field == sample_field::raw ? 1012U : 1016U});
@@ -131,7 +134,8 @@ TEST_CASE("counts that are too large are errors at the list") {
 
 TEST_CASE("more of a stack copied than asked for is an error") {
   const auto bytes = record_bytes(order::little, 9, 0, byte_builder().u64(8).u64(0).u64(9));
-  CHECK(read_sample(stored(order::little, bytes), layout_of(mask_of(sample_field::stack_user))).error().code == errc::out_of_range);
+  CHECK(read_sample(stored(order::little, bytes), layout_of(mask_of(sample_field::stack_user))).error().code ==
+        errc::out_of_range);
 }
 
 TEST_CASE("a stack of size 0 and registers of no abi have nothing behind them") {
@@ -148,7 +152,8 @@ TEST_CASE("a stack of size 0 and registers of no abi have nothing behind them") 
 
 TEST_CASE("members that are not known make samples unsupported") {
   const auto bytes = record_bytes(order::little, 9, 0, byte_builder().u64(1));
-  CHECK(read_sample(stored(order::little, bytes), layout_of(std::uint64_t{1} << 25)).error() == trace_error{errc::unsupported_type, 1000});
+  CHECK(read_sample(stored(order::little, bytes), layout_of(std::uint64_t{1} << 25)).error() ==
+        trace_error{errc::unsupported_type, 1000});
   sample_layout layout = layout_of(mask_of(sample_field::read));
   layout.read_format = 1U << read_field_count;
   CHECK(read_sample(stored(order::little, bytes), layout).error().code == errc::unsupported_type);
@@ -156,7 +161,8 @@ TEST_CASE("members that are not known make samples unsupported") {
 
 TEST_CASE("a counter that is no group has the times between its value and its id") {
   sample_layout layout = layout_of(mask_of(sample_field::read));
-  layout.read_format = mask_of(read_field::total_time_enabled, read_field::total_time_running, read_field::id, read_field::lost);
+  layout.read_format =
+      mask_of(read_field::total_time_enabled, read_field::total_time_running, read_field::id, read_field::lost);
   const auto bytes = record_bytes(order::little, 9, 0, byte_builder().u64(1).u64(2).u64(3).u64(4).u64(5));
   const auto one = read_sample(stored(order::little, bytes), layout);
   REQUIRE(one);
@@ -171,10 +177,12 @@ TEST_CASE("a counter that is no group has the times between its value and its id
 TEST_CASE("the compiled layouts give what the walk gives") {
   using enum sample_field;
   const std::uint64_t plain = mask_of(ip, tid, sample_field::time, period, callchain);
-  for (const std::uint64_t type : {plain, plain | mask_of(identifier), plain | mask_of(id), plain & ~mask_of(callchain)}) {
+  for (const std::uint64_t type :
+       {plain, plain | mask_of(identifier), plain | mask_of(id), plain & ~mask_of(callchain)}) {
     byte_builder body;
-    for (std::uint64_t i = 1; i < 6; ++i) body.u64(i);
-    body.u64(0).u64(0);
+    const std::uint64_t words = static_cast<std::uint64_t>(std::popcount(type & ~mask_of(callchain)));
+    for (std::uint64_t i = 1; i <= words; ++i) body.u64(i);
+    if (has(type, callchain)) body.u64(1).u64(0x77);
     const auto bytes = record_bytes(order::little, 9, 0, body);
     const auto one = read_sample(stored(order::little, bytes), layout_of(type));
     REQUIRE(one);
@@ -188,7 +196,9 @@ TEST_CASE("the compiled layouts give what the walk gives") {
     CHECK(one->id == walked.id);
     CHECK(one->identifier == walked.identifier);
     CHECK(one->callchain.size() == walked.callchain.size());
-    CHECK(one->trailing == walked.trailing);
+    CHECK(one->trailing == 0);
+    CHECK(walked.trailing == 0);
+    CHECK(one->ip != 0);
   }
 }
 
@@ -196,7 +206,8 @@ TEST_CASE("the trailer is found from the end") {
   using enum sample_field;
   const auto layout = layout_of(mask_of(tid, sample_field::time, id, stream_id, cpu, identifier, ip));
   CHECK(layout.trailer_size() == 48);
-  const auto body = byte_builder(order::big).u32(1).u32(2).text("c").fill(7).u32(3).u32(4).u64(5).u64(6).u64(7).u32(8).u32(0).u64(9);
+  const auto body =
+      byte_builder(order::big).u32(1).u32(2).text("c").fill(7).u32(3).u32(4).u64(5).u64(6).u64(7).u32(8).u32(0).u64(9);
   const auto bytes = record_bytes(order::big, 3, 0, body);
   const auto item = stored(order::big, bytes);
   const sample_id found = read_sample_id(item, layout);
@@ -212,7 +223,8 @@ TEST_CASE("the trailer is found from the end") {
   CHECK(without_trailer(item, layout).size() == 24);
   // Records of perf have none, and one that is too short is not read.
   CHECK(read_sample_id(stored(order::big, record_bytes(order::big, 68, 0, body)), layout).time == 0);
-  CHECK(read_sample_id(stored(order::big, record_bytes(order::big, 14, 0, byte_builder().fill(40, 1))), layout).time == 0);
+  CHECK(read_sample_id(stored(order::big, record_bytes(order::big, 14, 0, byte_builder().fill(40, 1))), layout).time ==
+        0);
 }
 
 TEST_CASE("the values of a read record stand before its trailer") {
@@ -221,5 +233,6 @@ TEST_CASE("the values of a read record stand before its trailer") {
   REQUIRE(values);
   CHECK((*values)[0].value == 42);
   const auto cut = record_bytes(order::little, 8, 0, byte_builder().u32(1).u32(2).u64(42));
-  CHECK(read_values(stored(order::little, cut), layout_of(mask_of(sample_field::time))).error().code == errc::truncated);
+  CHECK(read_values(stored(order::little, cut), layout_of(mask_of(sample_field::time))).error().code ==
+        errc::truncated);
 }

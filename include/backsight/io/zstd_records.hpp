@@ -51,7 +51,8 @@ class zstd_walker {
     std::shared_ptr<std::vector<std::byte>> bytes;
   };
 
-  zstd_walker(perf::perf_records<O> records, expansion_limit limit) : plain_(records), limit_(limit), stream_(ZSTD_createDStream()) {}
+  zstd_walker(perf::perf_records<O> records, expansion_limit limit)
+      : plain_(records), limit_(limit), stream_(ZSTD_createDStream()) {}
 
   template <class OnFault>
   bool next(any_record<format>& out, keeper& keep, OnFault&& on_fault) {
@@ -87,7 +88,8 @@ class zstd_walker {
     } else if (const auto second = get_if<perf::compressed2_record>(item)) {
       // Behind the data is padding.
       const auto size = std::min<std::uint64_t>(second[perf::compressed2_record::data_size], second.payload().size());
-      for_each_piece<O>(second.payload().first(static_cast<std::size_t>(size)), [&](byte_view piece) { pieces_.push_back(piece); });
+      for_each_piece<O>(second.payload().first(static_cast<std::size_t>(size)),
+                        [&](byte_view piece) { pieces_.push_back(piece); });
     } else {
       return false;
     }
@@ -172,7 +174,7 @@ class zstd_walker {
   std::unique_ptr<ZSTD_DStream, freer> stream_;
   std::vector<byte_view> pieces_;  // Compressed bytes that are still to be unfolded, the next ones last.
   std::vector<std::byte> scratch_;
-  std::vector<std::byte> rest_;    // The beginning of a record that was not whole.
+  std::vector<std::byte> rest_;  // The beginning of a record that was not whole.
   std::shared_ptr<std::vector<std::byte>> bytes_;
   std::size_t position_ = 0;
   std::uint64_t packed_ = 0, unfolded_ = 0, offset_ = 0;
@@ -185,8 +187,8 @@ class zstd_walker {
 /// cross from one to the next. Needs libzstd. Each stream of a directory is unfolded for itself. A compressed stream that is damaged is
 /// told once, at the compressed record; what is behind it is given as it is. Memory: what unfolds to the records of two rounds.
 template <class F, class OnFault>
-perf::merge_counts merge_unfolded(const perf::trace& opened, std::span<const byte_view> others, F&& f, OnFault&& on_fault,
-                                  expansion_limit limit = {}) {
+perf::merge_counts merge_unfolded(const perf::trace& opened, std::span<const byte_view> others, F&& f,
+                                  OnFault&& on_fault, expansion_limit limit = {}) {
   return with_order(opened.byte_order(), [&](auto o) {
     std::vector<detail::zstd_walker<o()>> streams;
     streams.emplace_back(opened.template records<o()>(), limit);

@@ -35,12 +35,13 @@ template <order O>
 
 /// The name that perf gives an event of the kernel's own by its number; empty for others.
 [[nodiscard]] constexpr std::string_view name_of_event(event_type type, std::uint64_t config) noexcept {
-  constexpr std::array<std::string_view, 10> hardware{"cycles",        "instructions", "cache-references",         "cache-misses",
-                                                      "branches",      "branch-misses", "bus-cycles", "stalled-cycles-frontend",
-                                                      "stalled-cycles-backend", "ref-cycles"};
-  constexpr std::array<std::string_view, 12> software{"cpu-clock",        "task-clock",   "page-faults",  "context-switches",
-                                                      "cpu-migrations",   "minor-faults", "major-faults", "alignment-faults",
-                                                      "emulation-faults", "dummy",        "bpf-output",   "cgroup-switches"};
+  constexpr std::array<std::string_view, 10> hardware{
+      "cycles",        "instructions", "cache-references",        "cache-misses",           "branches",
+      "branch-misses", "bus-cycles",   "stalled-cycles-frontend", "stalled-cycles-backend", "ref-cycles"};
+  constexpr std::array<std::string_view, 12> software{
+      "cpu-clock",        "task-clock",   "page-faults",  "context-switches",
+      "cpu-migrations",   "minor-faults", "major-faults", "alignment-faults",
+      "emulation-faults", "dummy",        "bpf-output",   "cgroup-switches"};
   if (type == event_type::hardware && config < hardware.size()) return hardware[static_cast<std::size_t>(config)];
   if (type == event_type::software && config < software.size()) return software[static_cast<std::size_t>(config)];
   return {};
@@ -64,7 +65,8 @@ class event_table {
 
   void add(const attribute& attr, word_list ids) {
     const auto index = static_cast<std::uint32_t>(events_.size());
-    events_.push_back({attr, sample_layout(attr), name_of_event(attr[attribute_record::type], attr[attribute_record::config])});
+    events_.push_back(
+        {attr, sample_layout(attr), name_of_event(attr[attribute_record::type], attr[attribute_record::config])});
     for (std::size_t i = 0; i < ids.size(); ++i) ids_.emplace_back(ids[i], index);
   }
   void set_name(std::uint32_t event, std::string_view name) {
@@ -77,7 +79,8 @@ class event_table {
 
   /// The event of an id; no_event when there is none. Cost: a search by halves.
   [[nodiscard]] std::uint32_t find(std::uint64_t id) const noexcept {
-    const auto found = std::lower_bound(ids_.begin(), ids_.end(), id, [](const auto& entry, std::uint64_t value) { return entry.first < value; });
+    const auto found = std::lower_bound(ids_.begin(), ids_.end(), id,
+                                        [](const auto& entry, std::uint64_t value) { return entry.first < value; });
     return found == ids_.end() || found->first != id ? no_event : found->second;
   }
 

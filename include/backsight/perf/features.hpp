@@ -51,12 +51,12 @@ enum class feature : std::uint8_t {
 };
 
 [[nodiscard]] constexpr const char* enumerator_name(feature bit) noexcept {
-  constexpr const char* names[]{nullptr,        "tracing_data", "build_id",     "hostname",        "osrelease",    "version",
-                                "arch",         "nrcpus",       "cpudesc",      "cpuid",           "total_mem",    "cmdline",
-                                "event_desc",   "cpu_topology", "numa_topology", "branch_stack",   "pmu_mappings", "group_desc",
-                                "auxtrace",     "stat",         "cache",        "sample_time",     "mem_topology", "clockid",
-                                "dir_format",   "bpf_prog_info", "bpf_btf",     "compressed",      "cpu_pmu_caps", "clock_data",
-                                "hybrid_topology", "pmu_caps",  "cpu_domain_info", "e_machine",    "cln_size"};
+  constexpr const char* names[]{
+      nullptr,         "tracing_data", "build_id",        "hostname",   "osrelease",       "version",    "arch",
+      "nrcpus",        "cpudesc",      "cpuid",           "total_mem",  "cmdline",         "event_desc", "cpu_topology",
+      "numa_topology", "branch_stack", "pmu_mappings",    "group_desc", "auxtrace",        "stat",       "cache",
+      "sample_time",   "mem_topology", "clockid",         "dir_format", "bpf_prog_info",   "bpf_btf",    "compressed",
+      "cpu_pmu_caps",  "clock_data",   "hybrid_topology", "pmu_caps",   "cpu_domain_info", "e_machine",  "cln_size"};
   return static_cast<unsigned>(bit) < 35 ? names[static_cast<unsigned>(bit)] : nullptr;
 }
 
@@ -121,7 +121,8 @@ template <class F>
 /// Numbers of eight or four bytes from the start of a feature: nrcpus (available, online; 4 bytes), total_mem (kB), sample_time
 /// (first, last), clockid (resolution in ns), clock_data (version and clock: 4 bytes each; wall clock, clock: 8 bytes).
 template <class T, std::size_t Count>
-[[nodiscard]] constexpr result<std::array<T, Count>> read_numbers(const feature_section& from, order byte_order, std::size_t at = 0) noexcept {
+[[nodiscard]] constexpr result<std::array<T, Count>> read_numbers(const feature_section& from, order byte_order,
+                                                                  std::size_t at = 0) noexcept {
   return with_order(byte_order, [&](auto o) -> result<std::array<T, Count>> {
     feature_reader<o()> in(from);
     in.skip(at);
@@ -204,8 +205,8 @@ struct cpu_place {
 /// The cpu_topology of `cpus` cpus, the available ones of the feature nrcpus. Calls `on_siblings(kind, text)` with 0 for
 /// packages, 1 for cores, 2 for dies, then `on_cpu(cpu_place)`.
 template <class OnSiblings, class OnCpu>
-[[nodiscard]] trace_error read_cpu_topology(const feature_section& from, order byte_order, std::uint32_t cpus, OnSiblings&& on_siblings,
-                                            OnCpu&& on_cpu) {
+[[nodiscard]] trace_error read_cpu_topology(const feature_section& from, order byte_order, std::uint32_t cpus,
+                                            OnSiblings&& on_siblings, OnCpu&& on_cpu) {
   return with_order(byte_order, [&](auto o) {
     feature_reader<o()> in(from);
     for (const int kind : {0, 1}) {
@@ -244,7 +245,8 @@ struct build_id_entry {
 
 /// The entry that a build_id_record is. Error: errc::bad_size at the record.
 template <order O>
-[[nodiscard]] inline result<build_id_entry> read_build_id(const record<build_id_record, O>& item, std::uint64_t offset) noexcept {
+[[nodiscard]] inline result<build_id_entry> read_build_id(const record<build_id_record, O>& item,
+                                                          std::uint64_t offset) noexcept {
   build_id_entry entry{item[build_id_record::pid], item[build_id_record::misc], {}, text_of(item.payload())};
   constexpr std::size_t longest = decltype(build_id_record::build_id)::bits / 8;
   const std::size_t size = (entry.misc & misc::build_id_size) != 0 ? item[build_id_record::id_size] : longest;

@@ -29,8 +29,8 @@ struct file_header {
   static constexpr field<"timestamp", std::uint64_t> timestamp{};
   /// Bit 0: times are ticks of the processor.
   static constexpr field<"flags", std::uint64_t> flags{};
-  static constexpr layout fields{at<0>(magic),       at<4>(version), at<8>(total_size), at<12>(elf_mach),
-                                 padding<32>{},      at<20>(pid),    at<24>(timestamp), at<32>(flags)};
+  static constexpr layout fields{at<0>(magic),  at<4>(version), at<8>(total_size), at<12>(elf_mach),
+                                 padding<32>{}, at<20>(pid),    at<24>(timestamp), at<32>(flags)};
 };
 static_assert(schema<file_header> && size_of<file_header> == 40);
 
@@ -58,7 +58,7 @@ struct code_load_record : record_head {
   static constexpr field<"code_addr", std::uint64_t> code_addr{};
   static constexpr field<"code_size", std::uint64_t> code_size{};
   static constexpr field<"code_index", std::uint64_t> code_index{};
-  static constexpr layout fields{at<0>(id),   at<4>(total_size),  at<8>(timestamp),  at<16>(pid),       at<20>(tid),
+  static constexpr layout fields{at<0>(id),   at<4>(total_size), at<8>(timestamp),  at<16>(pid),       at<20>(tid),
                                  at<24>(vma), at<32>(code_addr), at<40>(code_size), at<48>(code_index)};
 };
 static_assert(schema<code_load_record>);
@@ -74,8 +74,9 @@ struct code_move_record : record_head {
   static constexpr field<"new_code_addr", std::uint64_t> new_code_addr{};
   static constexpr field<"code_size", std::uint64_t> code_size{};
   static constexpr field<"code_index", std::uint64_t> code_index{};
-  static constexpr layout fields{at<0>(id),   at<4>(total_size),      at<8>(timestamp),      at<16>(pid),       at<20>(tid),
-                                 at<24>(vma), at<32>(old_code_addr), at<40>(new_code_addr), at<48>(code_size), at<56>(code_index)};
+  static constexpr layout fields{at<0>(id),         at<4>(total_size), at<8>(timestamp),      at<16>(pid),
+                                 at<20>(tid),       at<24>(vma),       at<32>(old_code_addr), at<40>(new_code_addr),
+                                 at<48>(code_size), at<56>(code_index)};
 };
 static_assert(schema<code_move_record>);
 
@@ -104,8 +105,9 @@ struct unwinding_info_record : record_head {
   static constexpr field<"unwind_data_size", std::uint64_t> unwind_data_size{};
   static constexpr field<"eh_frame_hdr_size", std::uint64_t> eh_frame_hdr_size{};
   static constexpr field<"mapped_size", std::uint64_t> mapped_size{};
-  static constexpr layout fields{at<0>(id),                at<4>(total_size),          at<8>(timestamp),
-                                 at<16>(unwind_data_size), at<24>(eh_frame_hdr_size), at<32>(mapped_size)};
+  static constexpr layout fields{
+      at<0>(id),          at<4>(total_size), at<8>(timestamp), at<16>(unwind_data_size), at<24>(eh_frame_hdr_size),
+      at<32>(mapped_size)};
 };
 static_assert(schema<unwinding_info_record>);
 
@@ -120,7 +122,8 @@ static_assert(schema<other_record>);
 /// The records behind the header. Their sizes lead on, whatever they are.
 template <order O>
 struct jitdump_format {
-  using records = record_list<code_load_record, code_move_record, debug_info_record, close_record, unwinding_info_record, other_record>;
+  using records = record_list<code_load_record, code_move_record, debug_info_record, close_record,
+                              unwinding_info_record, other_record>;
   using context = no_context;
   static constexpr order byte_order = O;
   static constexpr std::size_t head_bytes = size_of<other_record>;
@@ -143,7 +146,8 @@ struct jitdump_format {
     if (size < size_of<S>) return errc::bad_size;
     const std::size_t payload = size - size_of<S>;
     if constexpr (requires { S::unwind_data_size; }) {
-      if (item[S::unwind_data_size] > payload || item[S::eh_frame_hdr_size] > item[S::unwind_data_size]) return errc::bad_size;
+      if (item[S::unwind_data_size] > payload || item[S::eh_frame_hdr_size] > item[S::unwind_data_size])
+        return errc::bad_size;
     } else if constexpr (std::is_same_v<S, code_load_record>) {
       if (item[S::code_size] > payload) return errc::bad_size;
     }
@@ -218,7 +222,8 @@ template <order O>
 /// .eh_frame_hdr of an unwinding_info.
 template <order O>
 [[nodiscard]] constexpr byte_view eh_frame_hdr_of(const record<unwinding_info_record, O>& item) noexcept {
-  return item.payload().first(static_cast<std::size_t>(item[unwinding_info_record::unwind_data_size]))
+  return item.payload()
+      .first(static_cast<std::size_t>(item[unwinding_info_record::unwind_data_size]))
       .last(static_cast<std::size_t>(item[unwinding_info_record::eh_frame_hdr_size]));
 }
 

@@ -20,8 +20,8 @@ struct mmap_record : record_head {
   static constexpr field<"addr", std::uint64_t> addr{};
   static constexpr field<"len", std::uint64_t> len{};
   static constexpr field<"pgoff", std::uint64_t> pgoff{};
-  static constexpr layout fields{at<0>(type), at<4>(misc), at<6>(size), at<8>(pid), at<12>(tid), at<16>(addr), at<24>(len),
-                                 at<32>(pgoff)};
+  static constexpr layout fields{at<0>(type), at<4>(misc),  at<6>(size), at<8>(pid),
+                                 at<12>(tid), at<16>(addr), at<24>(len), at<32>(pgoff)};
 };
 static_assert(schema<mmap_record>);
 
@@ -54,8 +54,8 @@ struct exit_record : record_head {
   static constexpr field<"tid", std::int32_t> tid{};
   static constexpr field<"ptid", std::int32_t> ptid{};
   static constexpr field<"time", std::uint64_t> time{};
-  static constexpr layout fields{at<0>(type), at<4>(misc), at<6>(size), at<8>(pid), at<12>(ppid), at<16>(tid), at<20>(ptid),
-                                 at<24>(time)};
+  static constexpr layout fields{at<0>(type),  at<4>(misc), at<6>(size),  at<8>(pid),
+                                 at<12>(ppid), at<16>(tid), at<20>(ptid), at<24>(time)};
 };
 static_assert(schema<exit_record>);
 
@@ -90,8 +90,8 @@ struct fork_record : record_head {
   static constexpr field<"tid", std::int32_t> tid{};
   static constexpr field<"ptid", std::int32_t> ptid{};
   static constexpr field<"time", std::uint64_t> time{};
-  static constexpr layout fields{at<0>(type), at<4>(misc), at<6>(size), at<8>(pid), at<12>(ppid), at<16>(tid), at<20>(ptid),
-                                 at<24>(time)};
+  static constexpr layout fields{at<0>(type),  at<4>(misc), at<6>(size),  at<8>(pid),
+                                 at<12>(ppid), at<16>(tid), at<20>(ptid), at<24>(time)};
 };
 static_assert(schema<fork_record>);
 
@@ -128,9 +128,10 @@ struct mmap2_record : record_head {
   static constexpr field<"ino_generation", std::uint64_t> ino_generation{};
   static constexpr field<"prot", std::uint32_t> prot{};
   static constexpr field<"flags", std::uint32_t> flags{};
-  static constexpr layout fields{at<0>(type), at<4>(misc), at<6>(size), at<8>(pid), at<12>(tid), at<16>(addr), at<24>(len),
-                                 at<32>(pgoff), at<40>(maj), at<44>(min), at<48>(ino), at<56>(ino_generation), at<64>(prot),
-                                 at<68>(flags)};
+  static constexpr layout fields{at<0>(type),  at<4>(misc),  at<6>(size), at<8>(pid),
+                                 at<12>(tid),  at<16>(addr), at<24>(len), at<32>(pgoff),
+                                 at<40>(maj),  at<44>(min),  at<48>(ino), at<56>(ino_generation),
+                                 at<64>(prot), at<68>(flags)};
 };
 static_assert(schema<mmap2_record>);
 
@@ -147,9 +148,9 @@ struct mmap2_build_id_record : record_head {
   static constexpr field<"build_id", std::array<std::byte, 20>> build_id{};
   static constexpr field<"prot", std::uint32_t> prot{};
   static constexpr field<"flags", std::uint32_t> flags{};
-  static constexpr layout fields{at<0>(type), at<4>(misc), at<6>(size), at<8>(pid), at<12>(tid), at<16>(addr), at<24>(len),
-                                 at<32>(pgoff), at<40>(build_id_size), padding<24>{}, at<44>(build_id), at<64>(prot),
-                                 at<68>(flags)};
+  static constexpr layout fields{
+      at<0>(type),   at<4>(misc),           at<6>(size),   at<8>(pid),       at<12>(tid),  at<16>(addr), at<24>(len),
+      at<32>(pgoff), at<40>(build_id_size), padding<24>{}, at<44>(build_id), at<64>(prot), at<68>(flags)};
 };
 static_assert(schema<mmap2_build_id_record>);
 
@@ -160,7 +161,8 @@ struct aux_record : record_head {
   static constexpr field<"aux_offset", std::uint64_t> aux_offset{};
   static constexpr field<"aux_size", std::uint64_t> aux_size{};
   static constexpr field<"flags", std::uint64_t> flags{};
-  static constexpr layout fields{at<0>(type), at<4>(misc), at<6>(size), at<8>(aux_offset), at<16>(aux_size), at<24>(flags)};
+  static constexpr layout fields{at<0>(type),       at<4>(misc),      at<6>(size),
+                                 at<8>(aux_offset), at<16>(aux_size), at<24>(flags)};
 };
 static_assert(schema<aux_record>);
 
@@ -220,8 +222,8 @@ struct ksymbol_record : record_head {
   static constexpr field<"len", std::uint32_t> len{};
   static constexpr field<"ksym_type", std::uint16_t> ksym_type{};
   static constexpr field<"flags", std::uint16_t> flags{};
-  static constexpr layout fields{at<0>(type), at<4>(misc), at<6>(size), at<8>(addr), at<16>(len), at<20>(ksym_type),
-                                 at<22>(flags)};
+  static constexpr layout fields{at<0>(type), at<4>(misc),       at<6>(size),  at<8>(addr),
+                                 at<16>(len), at<20>(ksym_type), at<22>(flags)};
 };
 static_assert(schema<ksymbol_record>);
 
@@ -233,7 +235,8 @@ struct bpf_event_record : record_head {
   static constexpr field<"flags", std::uint16_t> flags{};
   static constexpr field<"id", std::uint32_t> id{};
   static constexpr field<"tag", std::array<std::byte, 8>> tag{};
-  static constexpr layout fields{at<0>(type), at<4>(misc), at<6>(size), at<8>(bpf_type), at<10>(flags), at<12>(id), at<16>(tag)};
+  static constexpr layout fields{at<0>(type),   at<4>(misc), at<6>(size), at<8>(bpf_type),
+                                 at<10>(flags), at<12>(id),  at<16>(tag)};
 };
 static_assert(schema<bpf_event_record>);
 

@@ -24,11 +24,11 @@ struct merged_record {
 /// What a merge came across.
 struct merge_counts {
   std::uint64_t records = 0;
-  std::uint64_t unknown = 0;          ///< Records of types that are not known here; they are given too.
-  std::uint64_t without_event = 0;    ///< Samples whose id belongs to no event; they are given with no_event.
-  std::uint64_t compressed = 0;       ///< Compressed records; they are given as they are, see io/zstd_records.hpp.
+  std::uint64_t unknown = 0;        ///< Records of types that are not known here; they are given too.
+  std::uint64_t without_event = 0;  ///< Samples whose id belongs to no event; they are given with no_event.
+  std::uint64_t compressed = 0;     ///< Compressed records; they are given as they are, see io/zstd_records.hpp.
   std::uint64_t faults = 0;
-  std::size_t most_waiting = 0;       ///< The greatest number of records that waited for their time.
+  std::size_t most_waiting = 0;  ///< The greatest number of records that waited for their time.
 };
 
 namespace detail {
@@ -97,9 +97,11 @@ merge_counts merge_streams(const trace& opened, std::vector<Walker>& streams, F&
     counts.compressed += item.template is<compressed_record>() || item.template is<compressed2_record>();
     if (is_kernel_type(found.record.type)) {
       found.event = events.template event_of<O>(item.bytes(), found.record.type);
-      if (found.event != no_event) found.time = time_of<O>(item.bytes(), found.record.type, events.events()[found.event].layout);
+      if (found.event != no_event)
+        found.time = time_of<O>(item.bytes(), found.record.type, events.events()[found.event].layout);
       else if (found.record.type == record_type::sample) ++counts.without_event;
-      if (timed && found.time != 0 && found.time != ~std::uint64_t{0}) return queue.push(found.time, {found, std::move(keeper)});
+      if (timed && found.time != 0 && found.time != ~std::uint64_t{0})
+        return queue.push(found.time, {found, std::move(keeper)});
     }
     give(found);
     if (found.record.type == record_type::finished_round) queue.finish_round(give_waiting);

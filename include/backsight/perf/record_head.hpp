@@ -62,22 +62,45 @@ inline constexpr std::uint32_t first_user_type = 64;
 inline constexpr std::uint32_t kernel_type_end = 23, user_type_end = 87;
 
 [[nodiscard]] constexpr const char* enumerator_name(record_type type) noexcept {
-  constexpr const char* kernel[]{nullptr,   "mmap",    "lost",        "comm",           "exit",       "throttle",
-                                 "unthrottle", "fork", "read",        "sample",         "mmap2",      "aux",
-                                 "itrace_start", "lost_samples", "switch", "switch_cpu_wide", "namespaces", "ksymbol",
-                                 "bpf_event", "cgroup", "text_poke",  "aux_output_hw_id", "callchain_deferred"};
-  constexpr const char* user[]{"header_attr",    "event_type",     "tracing_data", "build_id",    "finished_round", "id_index",
-                               "auxtrace_info",  "auxtrace",       "auxtrace_error", "thread_map", "cpu_map",     "stat_config",
-                               "stat",           "stat_round",     "event_update", "time_conv",   "header_feature", "compressed",
-                               "finished_init",  "compressed2",    "bpf_metadata", "schedstat_cpu", "schedstat_domain"};
-  static_assert(sizeof kernel / sizeof *kernel == kernel_type_end && sizeof user / sizeof *user == user_type_end - first_user_type);
+  constexpr const char* kernel[]{nullptr,
+                                 "mmap",
+                                 "lost",
+                                 "comm",
+                                 "exit",
+                                 "throttle",
+                                 "unthrottle",
+                                 "fork",
+                                 "read",
+                                 "sample",
+                                 "mmap2",
+                                 "aux",
+                                 "itrace_start",
+                                 "lost_samples",
+                                 "switch",
+                                 "switch_cpu_wide",
+                                 "namespaces",
+                                 "ksymbol",
+                                 "bpf_event",
+                                 "cgroup",
+                                 "text_poke",
+                                 "aux_output_hw_id",
+                                 "callchain_deferred"};
+  constexpr const char* user[]{
+      "header_attr",   "event_type",  "tracing_data",   "build_id",      "finished_round",  "id_index",
+      "auxtrace_info", "auxtrace",    "auxtrace_error", "thread_map",    "cpu_map",         "stat_config",
+      "stat",          "stat_round",  "event_update",   "time_conv",     "header_feature",  "compressed",
+      "finished_init", "compressed2", "bpf_metadata",   "schedstat_cpu", "schedstat_domain"};
+  static_assert(sizeof kernel / sizeof *kernel == kernel_type_end &&
+                sizeof user / sizeof *user == user_type_end - first_user_type);
   const auto number = static_cast<std::uint32_t>(type);
   if (number < kernel_type_end) return kernel[number];
   return number >= first_user_type && number < user_type_end ? user[number - first_user_type] : nullptr;
 }
 
 /// A record of the kernel, which may end with the trailer that sample_type tells.
-[[nodiscard]] constexpr bool is_kernel_type(record_type type) noexcept { return static_cast<std::uint32_t>(type) < first_user_type; }
+[[nodiscard]] constexpr bool is_kernel_type(record_type type) noexcept {
+  return static_cast<std::uint32_t>(type) < first_user_type;
+}
 
 /// The members that every record begins with. `size` counts the whole record.
 struct record_head {
@@ -87,7 +110,14 @@ struct record_head {
 };
 
 /// Where the processor was: the lowest three bits of `misc`.
-enum class cpu_mode : std::uint8_t { unknown = 0, kernel = 1, user = 2, hypervisor = 3, guest_kernel = 4, guest_user = 5 };
+enum class cpu_mode : std::uint8_t {
+  unknown = 0,
+  kernel = 1,
+  user = 2,
+  hypervisor = 3,
+  guest_kernel = 4,
+  guest_user = 5
+};
 
 [[nodiscard]] constexpr const char* enumerator_name(cpu_mode mode) noexcept {
   constexpr const char* names[]{"unknown", "kernel", "user", "hypervisor", "guest_kernel", "guest_user"};

@@ -18,14 +18,15 @@ namespace backsight::perf {
 template <order O>
 struct perf_format {
   using records =
-      record_list<sample_record, mmap_record, lost_record, comm_record, exit_record, throttle_record, unthrottle_record, fork_record,
-                  read_record, mmap2_record, mmap2_build_id_record, aux_record, itrace_start_record, lost_samples_record,
-                  context_switch_record, switch_cpu_wide_record, namespaces_record, ksymbol_record, bpf_event_record, cgroup_record,
-                  text_poke_record, aux_output_hw_id_record, callchain_deferred_record, header_attr_record, event_type_record,
-                  tracing_data_record, build_id_record, finished_round_record, id_index_record, auxtrace_info_record, auxtrace_record,
-                  auxtrace_error_record, thread_map_record, cpu_map_record, stat_config_record, stat_record, stat_round_record,
-                  event_update_record, time_conv_record, header_feature_record, compressed_record, finished_init_record,
-                  compressed2_record, other_record>;
+      record_list<sample_record, mmap_record, lost_record, comm_record, exit_record, throttle_record, unthrottle_record,
+                  fork_record, read_record, mmap2_record, mmap2_build_id_record, aux_record, itrace_start_record,
+                  lost_samples_record, context_switch_record, switch_cpu_wide_record, namespaces_record, ksymbol_record,
+                  bpf_event_record, cgroup_record, text_poke_record, aux_output_hw_id_record, callchain_deferred_record,
+                  header_attr_record, event_type_record, tracing_data_record, build_id_record, finished_round_record,
+                  id_index_record, auxtrace_info_record, auxtrace_record, auxtrace_error_record, thread_map_record,
+                  cpu_map_record, stat_config_record, stat_record, stat_round_record, event_update_record,
+                  time_conv_record, header_feature_record, compressed_record, finished_init_record, compressed2_record,
+                  other_record>;
   using context = no_context;
   static constexpr order byte_order = O;
   static constexpr std::size_t head_bytes = size_of<other_record>;
@@ -33,7 +34,8 @@ struct perf_format {
   [[nodiscard]] static constexpr kind_result kind_of(const std::byte* at, const context&) noexcept {
     const record<other_record, O> head(at);
     const auto type = static_cast<std::uint32_t>(head[other_record::type]);
-    if (type == static_cast<std::uint32_t>(record_type::mmap2) && (head[other_record::misc] & misc::mmap_build_id) != 0) {
+    if (type == static_cast<std::uint32_t>(record_type::mmap2) &&
+        (head[other_record::misc] & misc::mmap_build_id) != 0) {
       return std::size_t{index<mmap2_build_id_record>};
     }
     return std::size_t{type < kinds.size() ? kinds[type] : index<other_record>};
@@ -128,8 +130,9 @@ struct stored_record {
   record_type type{};
   std::uint16_t misc = 0;
   order byte_order = order::little;
-  byte_view bytes;           ///< All of it, with what stands behind it (tracing_data, auxtrace).
-  std::uint64_t offset = 0;  ///< Of its first byte in the file; of a record that was compressed, of the record it was in.
+  byte_view bytes;  ///< All of it, with what stands behind it (tracing_data, auxtrace).
+  std::uint64_t offset =
+      0;  ///< Of its first byte in the file; of a record that was compressed, of the record it was in.
 
   constexpr stored_record() = default;
   template <order O>
@@ -144,7 +147,8 @@ struct stored_record {
   template <schema S, class F>
   [[nodiscard]] constexpr typename F::value_type get(F member) const noexcept {
     BACKSIGHT_ASSERT(bytes.size() >= size_of<S>);
-    return with_order(byte_order, [&](auto o) { return record<S, o()>(bytes.data(), bytes.size() - size_of<S>)[member]; });
+    return with_order(byte_order,
+                      [&](auto o) { return record<S, o()>(bytes.data(), bytes.size() - size_of<S>)[member]; });
   }
   /// The bytes behind the members of schema S. Precondition: it is one.
   template <schema S>

@@ -45,7 +45,9 @@ class round_queue {
 
   template <class F>
   void give_up_to(std::uint64_t limit, F& f) {
-    if (!sorted_) std::stable_sort(waiting_.begin(), waiting_.end(), [](const entry& a, const entry& b) { return a.time < b.time; });
+    if (!sorted_)
+      std::stable_sort(waiting_.begin(), waiting_.end(),
+                       [](const entry& a, const entry& b) { return a.time < b.time; });
     sorted_ = true;
     std::size_t count = 0;
     for (; count < waiting_.size() && waiting_[count].time <= limit; ++count) f(waiting_[count].item);

@@ -29,8 +29,10 @@ struct sample_layout {
 
   constexpr sample_layout() = default;
   constexpr explicit sample_layout(const attribute& from) noexcept
-      : sample_type(from[attribute_record::sample_type]), read_format(from[attribute_record::read_format]),
-        branch_sample_type(from[attribute_record::branch_sample_type]), regs_user(from[attribute_record::sample_regs_user]),
+      : sample_type(from[attribute_record::sample_type]),
+        read_format(from[attribute_record::read_format]),
+        branch_sample_type(from[attribute_record::branch_sample_type]),
+        regs_user(from[attribute_record::sample_regs_user]),
         regs_intr(from[attribute_record::sample_regs_intr]),
         period(from[attribute_record::freq] ? 0 : from[attribute_record::sample_period]),
         sample_id_all(from[attribute_record::sample_id_all]) {}
@@ -42,8 +44,9 @@ struct sample_layout {
            (!has(sample_type, sample_field::branch_stack) || (branch_sample_type & ~branches) == 0);
   }
 
-  static constexpr std::uint64_t trailer_fields = mask_of(sample_field::tid, sample_field::time, sample_field::id, sample_field::stream_id,
-                                                          sample_field::cpu, sample_field::identifier);
+  static constexpr std::uint64_t trailer_fields =
+      mask_of(sample_field::tid, sample_field::time, sample_field::id, sample_field::stream_id, sample_field::cpu,
+              sample_field::identifier);
   /// Bytes of the trailer of a record of the kernel that is no sample.
   [[nodiscard]] constexpr std::size_t trailer_size() const noexcept {
     return sample_id_all ? static_cast<std::size_t>(std::popcount(sample_type & trailer_fields)) * 8 : 0;
@@ -62,14 +65,17 @@ struct sample_id {
 
 /// The trailer of a record; all zero where the layout has none, the record is a sample or of perf itself, or is too short.
 template <order O>
-[[nodiscard]] constexpr sample_id read_sample_id(byte_view record_bytes, record_type type, const sample_layout& layout) noexcept {
+[[nodiscard]] constexpr sample_id read_sample_id(byte_view record_bytes, record_type type,
+                                                 const sample_layout& layout) noexcept {
   sample_id found;
   const std::size_t size = layout.trailer_size();
-  if (!is_kernel_type(type) || type == record_type::sample || record_bytes.size() < size + size_of<other_record>) return found;
+  if (!is_kernel_type(type) || type == record_type::sample || record_bytes.size() < size + size_of<other_record>)
+    return found;
   cursor<O> in(record_bytes.last(size));
   if (size == 0) return found;
   const std::uint64_t type_mask = layout.sample_type;
-  if (has(type_mask, sample_field::tid)) found.pid = in.template read<std::uint32_t>(), found.tid = in.template read<std::uint32_t>();
+  if (has(type_mask, sample_field::tid))
+    found.pid = in.template read<std::uint32_t>(), found.tid = in.template read<std::uint32_t>();
   if (has(type_mask, sample_field::time)) found.time = in.template read<std::uint64_t>();
   if (has(type_mask, sample_field::id)) found.id = in.template read<std::uint64_t>();
   if (has(type_mask, sample_field::stream_id)) found.stream_id = in.template read<std::uint64_t>();
@@ -182,7 +188,8 @@ constexpr void read_stack(cursor<O>& in, sample& out) noexcept {
 /// Reads the members behind the head of a sample in the order of the kernel's perf_output_sample. `Type` is a number, or a
 /// constant for which the tests of the bits fold away.
 template <order O, class Type>
-[[gnu::always_inline]] constexpr void read_members(cursor<O>& in, Type type, const sample_layout& layout, sample& out) noexcept {
+[[gnu::always_inline]] constexpr void read_members(cursor<O>& in, Type type, const sample_layout& layout,
+                                                   sample& out) noexcept {
   const auto with = [&](sample_field member) { return has(type, member); };
   const auto word = [&] { return in.template read<std::uint64_t>(); };
   out.sample_type = type;
@@ -223,7 +230,8 @@ template <class F>
   constexpr std::uint64_t stack = chain | mask_of(addr, data_src, regs_user, stack_user);
   if (type == chain) f(std::integral_constant<std::uint64_t, chain>{});
   else if (type == stack) f(std::integral_constant<std::uint64_t, stack>{});
-  else if (type == (chain | mask_of(identifier))) f(std::integral_constant<std::uint64_t, (chain | mask_of(identifier))>{});
+  else if (type == (chain | mask_of(identifier)))
+    f(std::integral_constant<std::uint64_t, (chain | mask_of(identifier))>{});
   else if (type == (chain | mask_of(id))) f(std::integral_constant<std::uint64_t, (chain | mask_of(id))>{});
   else if (type == plain) f(std::integral_constant<std::uint64_t, plain>{});
   else f(type);
@@ -235,8 +243,8 @@ template <class F>
 /// Errors: errc::truncated where a member reaches beyond the record, errc::out_of_range where more of the stack was copied than
 /// asked, errc::unsupported_type where the event asks for members that are not known here.
 template <order O>
-[[nodiscard]] constexpr trace_error read_sample(const record<sample_record, O>& item, const sample_layout& layout, std::uint64_t offset,
-                                                sample& out) noexcept {
+[[nodiscard]] constexpr trace_error read_sample(const record<sample_record, O>& item, const sample_layout& layout,
+                                                std::uint64_t offset, sample& out) noexcept {
   out = sample{};
   if (!layout.is_known()) return {errc::unsupported_type, offset};
   cursor<O> in(item.payload(), offset + size_of<sample_record>);
@@ -249,13 +257,15 @@ template <order O>
   BACKSIGHT_ASSERT(item.type == record_type::sample);
   sample out;
   const trace_error error = with_order(item.byte_order, [&](auto o) {
-    return read_sample(record<sample_record, o()>(item.bytes.data(), item.bytes.size() - size_of<sample_record>), layout, item.offset, out);
+    return read_sample(record<sample_record, o()>(item.bytes.data(), item.bytes.size() - size_of<sample_record>),
+                       layout, item.offset, out);
   });
   return error ? result<sample>(error) : result<sample>(out);
 }
 
 /// The values of a read record. Precondition: it is one. Error: errc::truncated.
-[[nodiscard]] constexpr result<counter_values> read_values(const stored_record& item, const sample_layout& layout) noexcept {
+[[nodiscard]] constexpr result<counter_values> read_values(const stored_record& item,
+                                                           const sample_layout& layout) noexcept {
   BACKSIGHT_ASSERT(item.type == record_type::read);
   if (!layout.is_known()) return {errc::unsupported_type, item.offset};
   const byte_view body = without_trailer(item, layout);
@@ -269,7 +279,8 @@ template <order O>
 
 /// The time of a record by which perf orders them; 0 where it has none.
 template <order O>
-[[nodiscard]] constexpr std::uint64_t time_of(byte_view record_bytes, record_type type, const sample_layout& layout) noexcept {
+[[nodiscard]] constexpr std::uint64_t time_of(byte_view record_bytes, record_type type,
+                                              const sample_layout& layout) noexcept {
   if (!is_kernel_type(type) || !has(layout.sample_type, sample_field::time)) return 0;
   std::size_t at = 0;
   if (type == record_type::sample) {
@@ -286,19 +297,22 @@ template <order O>
 
 /// Where the id of the event stands.
 template <order O>
-[[nodiscard]] constexpr std::uint64_t id_of(byte_view record_bytes, record_type type, const sample_layout& layout) noexcept {
+[[nodiscard]] constexpr std::uint64_t id_of(byte_view record_bytes, record_type type,
+                                            const sample_layout& layout) noexcept {
   using enum sample_field;
   const std::uint64_t asked = layout.sample_type;
   if (!is_kernel_type(type)) return 0;
   std::size_t at = 0;
   if (type == record_type::sample) {
     if (has(asked, identifier)) at = size_of<sample_record>;
-    else if (has(asked, sample_field::id)) at = size_of<sample_record> + static_cast<std::size_t>(std::popcount(asked & mask_of(ip, tid, time, addr))) * 8;
+    else if (has(asked, sample_field::id))
+      at = size_of<sample_record> + static_cast<std::size_t>(std::popcount(asked & mask_of(ip, tid, time, addr))) * 8;
     else return 0;
   } else {
     if (!layout.sample_id_all || record_bytes.size() < layout.trailer_size() + size_of<other_record>) return 0;
     if (has(asked, identifier)) at = record_bytes.size() - 8;
-    else if (has(asked, sample_field::id)) at = record_bytes.size() - 8 - static_cast<std::size_t>(std::popcount(asked & mask_of(stream_id, cpu))) * 8;
+    else if (has(asked, sample_field::id))
+      at = record_bytes.size() - 8 - static_cast<std::size_t>(std::popcount(asked & mask_of(stream_id, cpu))) * 8;
     else return 0;
   }
   return at + 8 <= record_bytes.size() ? load<std::uint64_t, O>(record_bytes.data() + at) : 0;

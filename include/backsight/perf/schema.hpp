@@ -53,15 +53,22 @@ struct file_header {
   static constexpr field<"features1", std::uint64_t> features1{};
   static constexpr field<"features2", std::uint64_t> features2{};
   static constexpr field<"features3", std::uint64_t> features3{};
-  static constexpr layout fields{at<0>(magic),        at<8>(size),      at<16>(attr_size),          at<24>(attrs_offset),
-                                 at<32>(attrs_size),  at<40>(data_offset), at<48>(data_size),       at<56>(event_types_offset),
-                                 at<64>(event_types_size), at<72>(features0), at<80>(features1),    at<88>(features2),
-                                 at<96>(features3)};
+  static constexpr layout fields{
+      at<0>(magic),        at<8>(size),       at<16>(attr_size),          at<24>(attrs_offset),     at<32>(attrs_size),
+      at<40>(data_offset), at<48>(data_size), at<56>(event_types_offset), at<64>(event_types_size), at<72>(features0),
+      at<80>(features1),   at<88>(features2), at<96>(features3)};
 };
 static_assert(schema<file_header> && size_of<file_header> == 104);
 
 /// What a counter counts. Larger numbers are those of the machine's own sources of events (feature `pmu_mappings`).
-enum class event_type : std::uint32_t { hardware = 0, software = 1, tracepoint = 2, hardware_cache = 3, raw = 4, breakpoint = 5 };
+enum class event_type : std::uint32_t {
+  hardware = 0,
+  software = 1,
+  tracepoint = 2,
+  hardware_cache = 3,
+  raw = 4,
+  breakpoint = 5
+};
 
 [[nodiscard]] constexpr const char* enumerator_name(event_type type) noexcept {
   constexpr const char* names[]{"hardware", "software", "tracepoint", "hardware_cache", "raw", "breakpoint"};
@@ -139,16 +146,35 @@ struct attribute_record {
   static constexpr field<"config3", std::uint64_t> config3{};
   static constexpr field<"config4", std::uint64_t> config4{};
   static constexpr layout fields{
-      at<0>(type), at<4>(size), at<8>(config), at<16>(sample_period), at<24>(sample_type), at<32>(read_format),
-      at<40>(word<64>(disabled, inherit, pinned, exclusive, exclude_user, exclude_kernel, exclude_hv, exclude_idle, mmap, comm, freq,
-                      inherit_stat, enable_on_exec, task, watermark, precise_ip, mmap_data, sample_id_all, exclude_host,
-                      exclude_guest, exclude_callchain_kernel, exclude_callchain_user, mmap2, comm_exec, use_clockid,
-                      context_switch, write_backward, namespaces, ksymbol, bpf_event, aux_output, cgroup, text_poke, build_id,
-                      inherit_thread, remove_on_exec, sigtrap, defer_callchain, defer_output, padding<24>{})),
-      at<48>(wakeup_events), at<52>(bp_type), at<56>(config1), at<64>(config2), at<72>(branch_sample_type),
-      at<80>(sample_regs_user), at<88>(sample_stack_user), at<92>(clockid), at<96>(sample_regs_intr), at<104>(aux_watermark),
-      at<108>(sample_max_stack), padding<16>{}, at<112>(aux_sample_size), at<116>(aux_action), at<120>(sig_data),
-      at<128>(config3), at<136>(config4)};
+      at<0>(type),
+      at<4>(size),
+      at<8>(config),
+      at<16>(sample_period),
+      at<24>(sample_type),
+      at<32>(read_format),
+      at<40>(word<64>(disabled, inherit, pinned, exclusive, exclude_user, exclude_kernel, exclude_hv, exclude_idle,
+                      mmap, comm, freq, inherit_stat, enable_on_exec, task, watermark, precise_ip, mmap_data,
+                      sample_id_all, exclude_host, exclude_guest, exclude_callchain_kernel, exclude_callchain_user,
+                      mmap2, comm_exec, use_clockid, context_switch, write_backward, namespaces, ksymbol, bpf_event,
+                      aux_output, cgroup, text_poke, build_id, inherit_thread, remove_on_exec, sigtrap, defer_callchain,
+                      defer_output, padding<24>{})),
+      at<48>(wakeup_events),
+      at<52>(bp_type),
+      at<56>(config1),
+      at<64>(config2),
+      at<72>(branch_sample_type),
+      at<80>(sample_regs_user),
+      at<88>(sample_stack_user),
+      at<92>(clockid),
+      at<96>(sample_regs_intr),
+      at<104>(aux_watermark),
+      at<108>(sample_max_stack),
+      padding<16>{},
+      at<112>(aux_sample_size),
+      at<116>(aux_action),
+      at<120>(sig_data),
+      at<128>(config3),
+      at<136>(config4)};
 };
 static_assert(schema<attribute_record> && size_of<attribute_record> == 144);
 
@@ -186,10 +212,31 @@ enum class sample_field : std::uint8_t {
 inline constexpr unsigned sample_field_count = 25;
 
 [[nodiscard]] constexpr const char* enumerator_name(sample_field field) noexcept {
-  constexpr const char* names[sample_field_count]{
-      "ip",     "tid",       "time",       "addr",   "read",     "callchain",  "id",          "cpu",       "period",
-      "stream_id", "raw",    "branch_stack", "regs_user", "stack_user", "weight", "data_src",  "identifier", "transaction",
-      "regs_intr", "phys_addr", "aux",     "cgroup", "data_page_size", "code_page_size", "weight_struct"};
+  constexpr const char* names[sample_field_count]{"ip",
+                                                  "tid",
+                                                  "time",
+                                                  "addr",
+                                                  "read",
+                                                  "callchain",
+                                                  "id",
+                                                  "cpu",
+                                                  "period",
+                                                  "stream_id",
+                                                  "raw",
+                                                  "branch_stack",
+                                                  "regs_user",
+                                                  "stack_user",
+                                                  "weight",
+                                                  "data_src",
+                                                  "identifier",
+                                                  "transaction",
+                                                  "regs_intr",
+                                                  "phys_addr",
+                                                  "aux",
+                                                  "cgroup",
+                                                  "data_page_size",
+                                                  "code_page_size",
+                                                  "weight_struct"};
   return static_cast<unsigned>(field) < sample_field_count ? names[static_cast<unsigned>(field)] : nullptr;
 }
 

@@ -83,7 +83,8 @@ class trace {
     const std::uint64_t stated = header[file_header::data_size], there = bytes_.size() - data_offset_;
     is_interrupted_ = stated == 0;
     if (stated > there) missing_ = stated - there;
-    data_ = bytes_.subspan(static_cast<std::size_t>(data_offset_), static_cast<std::size_t>(is_interrupted_ || stated > there ? there : stated));
+    data_ = bytes_.subspan(static_cast<std::size_t>(data_offset_),
+                           static_cast<std::size_t>(is_interrupted_ || stated > there ? there : stated));
     if (const trace_error error = read_attributes(header)) return error;
     if (!is_interrupted_ && missing_ == 0) read_feature_table(header);
     return {};
@@ -91,7 +92,8 @@ class trace {
 
   template <order O>
   [[nodiscard]] trace_error read_attributes(const record<file_header, O>& header) {
-    const std::uint64_t entry = header[file_header::attr_size], at = header[file_header::attrs_offset], size = header[file_header::attrs_size];
+    const std::uint64_t entry = header[file_header::attr_size], at = header[file_header::attrs_offset],
+                        size = header[file_header::attrs_size];
     if (size == 0) return {};
     if (entry < smallest_attribute + size_of<file_section>) return {errc::bad_size, 16};
     if (size % entry != 0) return {errc::bad_size, 32};
@@ -106,15 +108,16 @@ class trace {
       if (ids_at > bytes_.size() || ids_size > bytes_.size() - ids_at) return {errc::out_of_range, section};
       // No file has more ids than words: sections that overlap do not make memory grow.
       if (events_.id_count() + ids_size / 8 > bytes_.size() / 8) return {errc::bad_size, section};
-      events_.add(*attr, word_list(bytes_.subspan(static_cast<std::size_t>(ids_at), static_cast<std::size_t>(ids_size)), O));
+      events_.add(*attr,
+                  word_list(bytes_.subspan(static_cast<std::size_t>(ids_at), static_cast<std::size_t>(ids_size)), O));
     }
     return {};
   }
 
   template <order O>
   void read_feature_table(const record<file_header, O>& header) {
-    const std::array<std::uint64_t, 4> words{header[file_header::features0], header[file_header::features1], header[file_header::features2],
-                                             header[file_header::features3]};
+    const std::array<std::uint64_t, 4> words{header[file_header::features0], header[file_header::features1],
+                                             header[file_header::features2], header[file_header::features3]};
     std::uint64_t at = data_offset_ + data_.size();
     for (unsigned bit = 0; bit < 256; ++bit) {
       if ((words[bit / 64] >> bit % 64 & 1U) == 0) continue;
@@ -124,7 +127,8 @@ class trace {
       if (from > bytes_.size() || size > bytes_.size() - from) {
         note({errc::out_of_range, at});
       } else {
-        features_.push_back({static_cast<std::uint8_t>(bit), from, bytes_.subspan(static_cast<std::size_t>(from), static_cast<std::size_t>(size))});
+        features_.push_back({static_cast<std::uint8_t>(bit), from,
+                             bytes_.subspan(static_cast<std::size_t>(from), static_cast<std::size_t>(size))});
       }
       at += size_of<file_section>;
     }
@@ -152,7 +156,8 @@ class trace {
           } else if (const auto described = get_if<header_feature_record>(item)) {
             const std::uint64_t bit = described[header_feature_record::feature];
             if (bit >= 256 || find(static_cast<feature>(bit))) return;
-            features_.push_back({static_cast<std::uint8_t>(bit), item.offset() + size_of<header_feature_record>, described.payload()});
+            features_.push_back(
+                {static_cast<std::uint8_t>(bit), item.offset() + size_of<header_feature_record>, described.payload()});
           }
         },
         [](const fault&) {});
@@ -190,12 +195,14 @@ class trace {
 [[nodiscard]] inline result<trace> open(byte_view bytes) {
   constexpr std::uint64_t old_magic = 0x454c494646524550;  // "PERFFILE"
   if (bytes.size() < 8) return {errc::truncated, bytes.size()};
-  const auto little = load<std::uint64_t, order::little>(bytes.data()), big = load<std::uint64_t, order::big>(bytes.data());
+  const auto little = load<std::uint64_t, order::little>(bytes.data()),
+             big = load<std::uint64_t, order::big>(bytes.data());
   if (little == old_magic || big == old_magic) return {errc::unsupported_version, 0};
   if (little != file_magic && big != file_magic) return {errc::bad_magic, 0};
   trace opened;
   opened.bytes_ = bytes;
-  if (const trace_error error = little == file_magic ? opened.decode<order::little>() : opened.decode<order::big>()) return error;
+  if (const trace_error error = little == file_magic ? opened.decode<order::little>() : opened.decode<order::big>())
+    return error;
   return opened;
 }
 

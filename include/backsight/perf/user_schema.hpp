@@ -43,8 +43,8 @@ struct build_id_record : record_head {
   static constexpr field<"pid", std::int32_t> pid{};
   static constexpr field<"build_id", std::array<std::byte, 20>> build_id{};
   static constexpr field<"id_size", std::uint8_t> id_size{};
-  static constexpr layout fields{at<0>(type), at<4>(misc), at<6>(size), at<8>(pid), at<12>(build_id), at<32>(id_size),
-                                 padding<24>{}};
+  static constexpr layout fields{at<0>(type),      at<4>(misc),     at<6>(size),  at<8>(pid),
+                                 at<12>(build_id), at<32>(id_size), padding<24>{}};
 };
 static_assert(schema<build_id_record>);
 
@@ -84,8 +84,8 @@ struct auxtrace_record : record_head {
   static constexpr field<"idx", std::uint32_t> idx{};
   static constexpr field<"tid", std::uint32_t> tid{};
   static constexpr field<"cpu", std::uint32_t> cpu{};
-  static constexpr layout fields{at<0>(type), at<4>(misc), at<6>(size), at<8>(data_size), at<16>(offset), at<24>(reference),
-                                 at<32>(idx), at<36>(tid), at<40>(cpu), padding<32>{}};
+  static constexpr layout fields{at<0>(type),       at<4>(misc), at<6>(size), at<8>(data_size), at<16>(offset),
+                                 at<24>(reference), at<32>(idx), at<36>(tid), at<40>(cpu),      padding<32>{}};
 };
 static_assert(schema<auxtrace_record>);
 
@@ -101,8 +101,8 @@ struct auxtrace_error_record : record_head {
   static constexpr field<"fmt", std::uint32_t> fmt{};
   static constexpr field<"ip", std::uint64_t> ip{};
   static constexpr field<"time", std::uint64_t> time{};
-  static constexpr layout fields{at<0>(type), at<4>(misc), at<6>(size), at<8>(error_type), at<12>(code), at<16>(cpu), at<20>(pid),
-                                 at<24>(tid), at<28>(fmt), at<32>(ip), at<40>(time)};
+  static constexpr layout fields{at<0>(type), at<4>(misc), at<6>(size), at<8>(error_type), at<12>(code), at<16>(cpu),
+                                 at<20>(pid), at<24>(tid), at<28>(fmt), at<32>(ip),        at<40>(time)};
 };
 static_assert(schema<auxtrace_error_record>);
 
@@ -143,8 +143,8 @@ struct stat_record : record_head {
   static constexpr field<"value", std::uint64_t> value{};
   static constexpr field<"enabled", std::uint64_t> enabled{};
   static constexpr field<"running", std::uint64_t> running{};
-  static constexpr layout fields{at<0>(type), at<4>(misc), at<6>(size), at<8>(id), at<16>(cpu), at<20>(thread), at<24>(value),
-                                 at<32>(enabled), at<40>(running)};
+  static constexpr layout fields{at<0>(type),    at<4>(misc),   at<6>(size),     at<8>(id),      at<16>(cpu),
+                                 at<20>(thread), at<24>(value), at<32>(enabled), at<40>(running)};
 };
 static_assert(schema<stat_record>);
 
@@ -175,7 +175,8 @@ struct time_conv_record : record_head {
   static constexpr field<"time_shift", std::uint64_t> time_shift{};
   static constexpr field<"time_mult", std::uint64_t> time_mult{};
   static constexpr field<"time_zero", std::uint64_t> time_zero{};
-  static constexpr layout fields{at<0>(type), at<4>(misc), at<6>(size), at<8>(time_shift), at<16>(time_mult), at<24>(time_zero)};
+  static constexpr layout fields{at<0>(type),       at<4>(misc),       at<6>(size),
+                                 at<8>(time_shift), at<16>(time_mult), at<24>(time_zero)};
 };
 static_assert(schema<time_conv_record>);
 

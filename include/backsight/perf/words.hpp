@@ -55,11 +55,15 @@ struct counter_value {
 struct counter_values {
   std::uint64_t time_enabled = 0, time_running = 0;
   counter_value single;  ///< Of an event that is not read as a group.
-  word_list words;       ///< Of a group: for each counter the value, its id and what was lost, as far as they are there.
+  word_list words;  ///< Of a group: for each counter the value, its id and what was lost, as far as they are there.
   bool is_group = false, is_present = false, has_id = false, has_lost = false;
 
-  [[nodiscard]] constexpr std::size_t stride() const noexcept { return std::size_t{1} + (has_id ? 1 : 0) + (has_lost ? 1 : 0); }
-  [[nodiscard]] constexpr std::size_t size() const noexcept { return is_group ? words.size() / stride() : is_present ? 1 : 0; }
+  [[nodiscard]] constexpr std::size_t stride() const noexcept {
+    return std::size_t{1} + (has_id ? 1 : 0) + (has_lost ? 1 : 0);
+  }
+  [[nodiscard]] constexpr std::size_t size() const noexcept {
+    return is_group ? words.size() / stride() : is_present ? 1 : 0;
+  }
   [[nodiscard]] constexpr counter_value operator[](std::size_t index) const noexcept {
     BACKSIGHT_ASSERT(index < size());
     if (!is_group) return single;

@@ -73,9 +73,7 @@ class event_table {
     if (event < events_.size()) events_[event].name = name;
   }
   /// To be called once when all are there. Of equal ids the first counts.
-  void finish() {
-    std::stable_sort(ids_.begin(), ids_.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-  }
+  void finish() { std::sort(ids_.begin(), ids_.end()); }
 
   /// The event of an id; no_event when there is none. Cost: a search by halves.
   [[nodiscard]] std::uint32_t find(std::uint64_t id) const noexcept {

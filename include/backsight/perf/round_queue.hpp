@@ -17,7 +17,7 @@ class round_queue {
   void push(std::uint64_t time, Item item) {
     if (time > greatest_) greatest_ = time;
     sorted_ = sorted_ && (waiting_.empty() || waiting_.back().time <= time);
-    waiting_.push_back({time, std::move(item)});
+    waiting_.push_back({time, count_++, std::move(item)});
     if (waiting_.size() > most_) most_ = waiting_.size();
   }
 
@@ -40,14 +40,18 @@ class round_queue {
  private:
   struct entry {
     std::uint64_t time;
+    std::uint64_t number;
     Item item;
   };
 
   template <class F>
   void give_up_to(std::uint64_t limit, F& f) {
-    if (!sorted_)
-      std::stable_sort(waiting_.begin(), waiting_.end(),
-                       [](const entry& a, const entry& b) { return a.time < b.time; });
+    // Not std::stable_sort: Clang 19 warns of what libstdc++ 12 uses for it.
+    if (!sorted_) {
+      std::sort(waiting_.begin(), waiting_.end(), [](const entry& a, const entry& b) {
+        return a.time != b.time ? a.time < b.time : a.number < b.number;
+      });
+    }
     sorted_ = true;
     std::size_t count = 0;
     for (; count < waiting_.size() && waiting_[count].time <= limit; ++count) f(waiting_[count].item);
@@ -57,6 +61,7 @@ class round_queue {
   std::vector<entry> waiting_;
   std::uint64_t greatest_ = 0;
   std::uint64_t limit_ = 0;
+  std::uint64_t count_ = 0;
   std::size_t most_ = 0;
   bool sorted_ = true;
 };

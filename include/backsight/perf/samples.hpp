@@ -223,7 +223,7 @@ template <order O, class Type>
 
 /// The layouts that `perf record` makes most: they are compiled, others are walked bit by bit.
 template <class F>
-[[gnu::always_inline]] constexpr void with_common_type(std::uint64_t type, F&& f) noexcept {
+[[gnu::always_inline]] constexpr void with_common_type(std::uint64_t type, F&& f) {
   using enum sample_field;
   constexpr std::uint64_t plain = mask_of(ip, tid, time, sample_field::period);
   constexpr std::uint64_t chain = plain | mask_of(callchain);
@@ -239,17 +239,45 @@ template <class F>
 
 }  // namespace detail
 
-/// Reads the members of a sample, whose event has that layout, into `out`; gives errc::ok or what is wrong, and where.
-/// Errors: errc::truncated where a member reaches beyond the record, errc::out_of_range where more of the stack was copied than
-/// asked, errc::unsupported_type where the event asks for members that are not known here.
+/// Reads the samples of one layout. `Type` is a constant where the layout is one of those that are compiled: then reading costs what
+/// a loop costs that was written by hand for it, and members that are not used cost nothing. See with_sample_reader.
+template <order O, class Type>
+class sample_reader {
+ public:
+  constexpr sample_reader(Type type, const sample_layout& layout) noexcept
+      : layout_(layout), type_(type), known_(layout.is_known()) {}
+
+  /// Reads the members of a sample at `offset` into `out`; gives no error or what is wrong, and where. Errors:
+  /// errc::truncated where a member reaches beyond the record, errc::out_of_range where more of the stack was copied than
+  /// asked, errc::unsupported_type where the event asks for members that are not known here.
+  [[nodiscard, gnu::always_inline]] constexpr trace_error read(const record<sample_record, O>& item,
+                                                               std::uint64_t offset, sample& out) const noexcept {
+    out = sample{};
+    if (!known_) return {errc::unsupported_type, offset};
+    cursor<O> in(item.payload(), offset + size_of<sample_record>);
+    detail::read_members(in, type_, layout_, out);
+    return in.error();
+  }
+
+ private:
+  sample_layout layout_;
+  [[no_unique_address]] Type type_;
+  bool known_;
+};
+
+/// Calls `f` once with the sample_reader for a layout; loops over many samples stand inside of `f`.
+template <order O, class F>
+[[gnu::always_inline]] constexpr void with_sample_reader(const sample_layout& layout, F&& f) {
+  detail::with_common_type(layout.sample_type, [&](auto type) { f(sample_reader<O, decltype(type)>(type, layout)); });
+}
+
+/// Reads one sample, whose event has that layout, into `out`; errors are those of sample_reader.
 template <order O>
 [[nodiscard]] constexpr trace_error read_sample(const record<sample_record, O>& item, const sample_layout& layout,
                                                 std::uint64_t offset, sample& out) noexcept {
-  out = sample{};
-  if (!layout.is_known()) return {errc::unsupported_type, offset};
-  cursor<O> in(item.payload(), offset + size_of<sample_record>);
-  detail::with_common_type(layout.sample_type, [&](auto type) { detail::read_members(in, type, layout, out); });
-  return in.error();
+  trace_error error;
+  with_sample_reader<O>(layout, [&](const auto& reader) { error = reader.read(item, offset, out); });
+  return error;
 }
 
 /// The same for a record whose byte order is known at run time. Precondition: it is a sample.

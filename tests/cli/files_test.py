@@ -61,11 +61,22 @@ class Files(unittest.TestCase):
             shutil.copyfile(source, self.path(name))
         return self.path(name)
 
-    def run_it(self, *words, code=0, timeout=20, **more):
-        done = subprocess.run([PROGRAM, *words], capture_output=True, cwd=self.folder, timeout=timeout, check=False, **more)
+    def run_it(self, *words, code=0, timeout=20, program=PROGRAM, **more):
+        done = subprocess.run([program, *words], capture_output=True, cwd=self.folder, timeout=timeout, check=False, **more)
         if done.returncode != code:
             raise AssertionError(f"{words} ends with {done.returncode} instead of {code}: {done.stderr.decode()}")
         return done.stdout, done.stderr.decode()
+
+    def run_as_nobody(self, *words, **more):
+        """Runs a copy of the program, as the project may lie where only root may look."""
+        def drop():
+            os.setgid(NOBODY)
+            os.setuid(NOBODY)
+        with tempfile.TemporaryDirectory() as place:
+            os.chmod(place, 0o755)
+            program = shutil.copy(PROGRAM, place)
+            os.chmod(program, 0o755)
+            return self.run_it(*words, program=program, preexec_fn=drop, **more)
 
     def refuses(self, *words, **more):
         """The command ends with 2, says why, and nothing in the folder differs."""
@@ -283,20 +294,18 @@ class Replacing(Files):
 
     @unittest.skipUnless(os.geteuid() == 0, "only root can become another user")
     def test_rights_count(self):
-        def drop():
-            os.setgid(NOBODY)
-            os.setuid(NOBODY)
         self.copy(LOG, "x")
+        self.copy(MEMTRACE, "windows")
         os.mkdir(self.path("closed"), 0o755)
         for name in ("closed/old", "old"):
             with open(self.path(name), "wb") as file:
                 file.write(b"before")
         for output in ("closed/new", "closed/old", "old"):
-            _, err = self.run_it("export", "--to", "folded", "x", "-o", output, code=1, preexec_fn=drop)
+            _, err = self.run_as_nobody("export", "--to", "folded", "x", "-o", output, code=1)
             self.assertEqual(err, f"{output}: Permission denied\n")
-        _, err = self.run_it("split", MEMTRACE, "-o", "closed/folder", code=1, preexec_fn=drop)
+        _, err = self.run_as_nobody("split", "windows", "-o", "closed/folder", code=1)
         self.assertEqual(err, "closed/folder: Permission denied\n")
-        self.assertEqual({name: content for name, content in contents(self.folder).items() if name != "x"},
+        self.assertEqual({name: content for name, content in contents(self.folder).items() if name not in ("x", "windows")},
                          {"closed": None, "closed/old": b"before", "old": b"before"})
 
     def test_a_closed_stdout_is_an_error_and_no_file(self):
@@ -677,9 +686,6 @@ class OddEntries(Files):
 
     @unittest.skipUnless(os.geteuid() == 0, "only root can become another user")
     def test_unreadable_files(self):
-        def drop():
-            os.setgid(NOBODY)
-            os.setuid(NOBODY)
         self.copy(UFTRACE, "data")
         for name in os.listdir(self.path("data")):
             os.chmod(self.path("data", name), 0o644)
@@ -687,21 +693,21 @@ class OddEntries(Files):
         expected, _ = self.run_it("replay", "data")
         with open(self.path("data", "notes"), "wb"):
             os.chmod(self.path("data", "notes"), 0)
-        out, err = self.run_it("replay", "data", preexec_fn=drop)
+        out, err = self.run_as_nobody("replay", "data")
         self.assertEqual((out, err), (expected, "data/notes: no file that a recording has; passed by\n"))
         task = next(name for name in os.listdir(self.path("data")) if name.endswith(".dat"))
         for name in (task, "task.txt"):
             # Without this there are calls missing.
             os.chmod(self.path("data", name), 0)
-            _, err = self.run_it("report", "data", preexec_fn=drop, code=1)
+            _, err = self.run_as_nobody("report", "data", code=1)
             self.assertIn(f"data/{name}:", err)
             os.chmod(self.path("data", name), 0o644)
         os.chmod(self.path("data", "info"), 0)
-        self.assertIn("data: Permission denied", self.run_it("report", "data", preexec_fn=drop, code=1)[1])
+        self.assertIn("data: Permission denied", self.run_as_nobody("report", "data", code=1)[1])
         os.mkdir(self.path("set"))
         for name in ("a", "b"):
             os.chmod(self.copy(MEMTRACE, f"set/{name}.trace"), 0o644 if name == "b" else 0)
-        out, err = self.run_it("windows", "set", preexec_fn=drop, code=1)
+        out, err = self.run_as_nobody("windows", "set", code=1)
         self.assertIn("set/a.trace", err)
         self.assertIn("Permission denied", err)
         self.assertGreater(len(out.splitlines()), 2)

@@ -362,7 +362,7 @@ TEST_CASE("a task file that is cut has the records in front of the cut, and a fa
       REQUIRE_FALSE(for_each(records, [&](const auto& item) { ends.push_back(item.offset() + item.bytes().size()); }));
     }
     for (std::size_t size = 0; size < opened->data[0].bytes.size(); size += size < 4096 ? 1 : 37) {
-      recording cut = std::move(*uftrace::open(files, test::patterns()));
+      recording cut = *uftrace::open(files, test::patterns());
       cut.data[0].bytes = cut.data[0].bytes.first(size);
       resolver names(cut);
       merge records(names, {.scheduler = false});

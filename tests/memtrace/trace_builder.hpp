@@ -12,7 +12,9 @@
 #include <backsight/io/zip.hpp>
 #include <backsight/memtrace/final.hpp>
 #include <backsight/memtrace/raw.hpp>
+#include <backsight/memtrace/windows.hpp>
 
+#include <support/catch.hpp>
 #include <support/drain.hpp>
 #include <support/files.hpp>
 
@@ -134,6 +136,15 @@ class raw_builder {
 /// The unpacked bytes of a file of tests/data/memtrace.
 [[nodiscard]] inline std::vector<std::byte> load_trace(const std::string& name) {
   return unpack(read_file(data_path("memtrace/" + name))).partial();
+}
+
+/// The windows of a final file.
+[[nodiscard]] inline std::vector<memtrace::window> windows_of(byte_view file) {
+  const auto trace = memtrace::final_trace::open(file);
+  REQUIRE(trace);
+  std::vector<memtrace::window> all;
+  for (const memtrace::window& one : trace->windows()) all.push_back(one);
+  return all;
 }
 
 }  // namespace backsight::test

@@ -13,17 +13,10 @@
 using namespace backsight;
 using namespace backsight::memtrace;
 using test::load_trace;
+using test::windows_of;
 using test::trace_builder;
 
 namespace {
-
-std::vector<window> windows_of(byte_view file) {
-  const auto trace = final_trace::open(file);
-  REQUIRE(trace);
-  std::vector<window> all;
-  for (const window& one : trace->windows()) all.push_back(one);
-  return all;
-}
 
 const std::vector<indexed_file> two_files{{"window.0000", "a.trace", 1000, 0x1234, 99}, {"", "b.trace.zip", 7, 0, 0}};
 

@@ -13,18 +13,11 @@
 using namespace backsight;
 using namespace backsight::memtrace;
 using test::load_trace;
+using test::windows_of;
 using test::table;
 using test::yield_files;
 
 namespace {
-
-std::vector<window> windows_of(byte_view file) {
-  const auto trace = final_trace::open(file);
-  REQUIRE(trace);
-  std::vector<window> all;
-  for (const window& one : trace->windows()) all.push_back(one);
-  return all;
-}
 
 window at_time(std::optional<std::uint64_t> ordinal, std::uint64_t first_time, std::uint64_t last_time = 0,
                std::uint64_t instructions = 1) {

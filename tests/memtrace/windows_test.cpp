@@ -13,6 +13,7 @@
 using namespace backsight;
 using namespace backsight::memtrace;
 using test::load_trace;
+using test::windows_of;
 using test::raw_builder;
 using test::table;
 using test::trace_builder;
@@ -21,14 +22,6 @@ using test::yield_files;
 static_assert(std::ranges::forward_range<window_range> && std::ranges::view<window_range>);
 
 namespace {
-
-std::vector<window> windows_of(byte_view file) {
-  const auto trace = final_trace::open(file);
-  REQUIRE(trace);
-  std::vector<window> all;
-  for (const window& one : trace->windows()) all.push_back(one);
-  return all;
-}
 
 
 }  // namespace

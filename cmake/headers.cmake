@@ -118,6 +118,16 @@ set(BACKSIGHT_HEADERS
   include/backsight/memtrace/window_set.hpp
   include/backsight/memtrace/windows.hpp
 
+  include/backsight/names/detail/name_limits.hpp
+  include/backsight/names/detail/rust_component.hpp
+  include/backsight/names/detail/rust_v0_parser.hpp
+  include/backsight/names/detail/short_name_names.hpp
+  include/backsight/names/detail/short_name_parser.hpp
+  include/backsight/names/detail/short_name_types.hpp
+  include/backsight/names/name_pattern.hpp
+  include/backsight/names/names.hpp
+  include/backsight/names/short_name.hpp
+
   include/backsight/perf/attributes.hpp
   include/backsight/perf/features.hpp
   include/backsight/perf/jitdump.hpp
@@ -142,14 +152,8 @@ set(BACKSIGHT_HEADERS
   include/backsight/uftrace/detail/kernel_source.hpp
   include/backsight/uftrace/detail/lines.hpp
   include/backsight/uftrace/detail/loaded_libraries.hpp
-  include/backsight/uftrace/detail/name_limits.hpp
   include/backsight/uftrace/detail/number_text.hpp
   include/backsight/uftrace/detail/perf_source.hpp
-  include/backsight/uftrace/detail/rust_component.hpp
-  include/backsight/uftrace/detail/rust_v0_parser.hpp
-  include/backsight/uftrace/detail/short_name_names.hpp
-  include/backsight/uftrace/detail/short_name_parser.hpp
-  include/backsight/uftrace/detail/short_name_types.hpp
   include/backsight/uftrace/detail/task_source.hpp
   include/backsight/uftrace/detail/winner_tree.hpp
   include/backsight/uftrace/elf_symbols.hpp
@@ -165,7 +169,6 @@ set(BACKSIGHT_HEADERS
   include/backsight/uftrace/memory_map.hpp
   include/backsight/uftrace/merge.hpp
   include/backsight/uftrace/merged_record.hpp
-  include/backsight/uftrace/name_pattern.hpp
   include/backsight/uftrace/object_files.hpp
   include/backsight/uftrace/object_rule.hpp
   include/backsight/uftrace/recording.hpp
@@ -174,7 +177,6 @@ set(BACKSIGHT_HEADERS
   include/backsight/uftrace/resolver.hpp
   include/backsight/uftrace/schema.hpp
   include/backsight/uftrace/session_graph.hpp
-  include/backsight/uftrace/short_name.hpp
   include/backsight/uftrace/symbols.hpp
   include/backsight/uftrace/task_list.hpp
   include/backsight/uftrace/task_messages.hpp

@@ -175,7 +175,7 @@ std::size_t memory_map(byte_view bytes) { return read_memory_map(bytes).mappings
 std::size_t symbols(byte_view bytes) {
   const symbol_table table = read_symbols(bytes);
   std::size_t sum = 0;
-  for (const symbol& s : table.symbols()) sum += short_name(s.name).size() + table.find(s.address);
+  for (const symbol& s : table.symbols()) sum += names::short_name(s.name).size() + table.find(s.address);
   return sum;
 }
 /// *.dbg: functions, specifications and enumerations.
@@ -186,7 +186,7 @@ std::size_t debug_file(byte_view bytes) {
   std::string out;
   for (const enumeration& e : all) e.text_of(static_cast<std::int64_t>(bytes.size()), out);
   function_specs specs;
-  for (const bool returns : {false, true}) (void)specs.add(text, 8, returns, {}, pattern_kind::glob);
+  for (const bool returns : {false, true}) (void)specs.add(text, 8, returns, {}, names::pattern_kind::glob);
   std::vector<std::uint32_t> found;
   specs.find(std::string(text.substr(0, 20)), found);
   return read_debug_file(bytes).functions.size() + specs.all().size() + found.size() + out.size();

@@ -110,10 +110,9 @@ bool select_range(const arguments& from, uftrace_data& to) {
 /// `FUNC;FUNC@depth=N,hide`: rules with `action`, or with the actions that follow the name.
 bool add_rules(const arguments& from, std::string_view text, const uftrace::filter_action& action,
                uftrace::function_filter& to) {
-  uftrace::pattern_kind kind =
-      from.as.empty() ? uftrace::pattern_kind::glob : uftrace::pattern_kind::regular_expression;
-  if (from.match == "regex") kind = uftrace::pattern_kind::regular_expression;
-  if (from.match == "glob") kind = uftrace::pattern_kind::glob;
+  names::pattern_kind kind = from.as.empty() ? names::pattern_kind::glob : names::pattern_kind::regular_expression;
+  if (from.match == "regex") kind = names::pattern_kind::regular_expression;
+  if (from.match == "glob") kind = names::pattern_kind::glob;
   while (!text.empty()) {
     const std::size_t end = text.find(';');
     std::string_view pattern = text.substr(0, end);
@@ -136,7 +135,7 @@ bool add_rules(const arguments& from, std::string_view text, const uftrace::filt
         return report_error(from.path(), "there is no action " + std::string(one)), false;
       else if (module.empty()) module = one;
     }
-    const errc error = to.add(uftrace::short_name(pattern), kind, made, module, !from.as.empty());
+    const errc error = to.add(names::short_name(pattern), kind, made, module, !from.as.empty());
     if (error == errc::ok) continue;
     const char* const why = error == errc::bad_text ? "not a regular expression: "
                             : error == errc::unsupported_type

@@ -34,7 +34,7 @@ void uftrace_data::report(const std::string& file, const fault& fault) const {
 
 int uftrace_data::finish(output& to, int code) const { return to.close(damaged && code == success ? bad_input : code); }
 
-uftrace::pattern_engine name_patterns() {
+names::pattern_engine name_patterns() {
 #ifdef BACKSIGHT_HAVE_RE2
   return io::re2_patterns();
 #else

@@ -20,11 +20,13 @@ import sys
 FORMATS = ["elf", "xray", "uftrace", "memtrace", "perf", "dwarf"]
 MAY_INCLUDE = {
     "core": [],
+    "names": ["core"],
     **{name: ["core"] for name in FORMATS},
+    "uftrace": ["core", "names"],
     "cfi": ["core", "dwarf", "elf"],
     "analysis": ["core"],
     "emit": ["core", "analysis"],
-    "io": ["core", *[name for name in FORMATS]],
+    "io": ["core", "names", *[name for name in FORMATS]],
 }
 # Arrows that single headers may have beside those.
 EXTRA_ARROWS = {
@@ -32,9 +34,9 @@ EXTRA_ARROWS = {
     "uftrace/elf_symbols.hpp": ["elf"],
 }
 
-# Costly to include, or not usable without exceptions: not in the layers below analysis, emit and io.
+# Costly to include, or not usable without exceptions: not in the layers below analysis, emit and io, but for names, which are made.
 FORBIDDEN = {"iostream", "sstream", "memory", "ranges", "regex", "functional", "string", "variant", "format"}
-FREE_FOLDERS = {"analysis", "emit", "io"}
+FREE_FOLDERS = {"analysis", "emit", "io", "names"}
 # Of these formats only the records and their ranges; sessions (many files put together) and analyzers may use what they need.
 RECORDS_ONLY = {
     "uftrace": {"schema.hpp", "records.hpp", "task_list.hpp", "info.hpp"},

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <backsight/uftrace/name_pattern.hpp>
+#include <backsight/names/name_pattern.hpp>
 #ifdef BACKSIGHT_HAVE_RE2
 #include <backsight/io/re2_patterns.hpp>
 #endif
@@ -9,7 +9,7 @@
 namespace backsight::test {
 
 /// The regular expressions that are there: RE2's, or none.
-inline uftrace::pattern_engine patterns() {
+inline names::pattern_engine patterns() {
 #ifdef BACKSIGHT_HAVE_RE2
   return io::re2_patterns();
 #else

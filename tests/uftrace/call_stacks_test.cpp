@@ -514,9 +514,9 @@ TEST_CASE("what the scheduler does ends the kernel's turn") {
 
 TEST_CASE("a function filter counts what is open of its functions") {
   function_filter filter({});
-  REQUIRE(filter.add("main", pattern_kind::exact, {filter_action::kind::include, false, {}}) == errc::ok);
-  REQUIRE(filter.add("b", pattern_kind::exact, {filter_action::kind::exclude, false, {}}) == errc::ok);
-  REQUIRE(filter.add("c", pattern_kind::exact, {filter_action::kind::none, false, 1}) == errc::ok);
+  REQUIRE(filter.add("main", names::pattern_kind::exact, {filter_action::kind::include, false, {}}) == errc::ok);
+  REQUIRE(filter.add("b", names::pattern_kind::exact, {filter_action::kind::exclude, false, {}}) == errc::ok);
+  REQUIRE(filter.add("c", names::pattern_kind::exact, {filter_action::kind::none, false, 1}) == errc::ok);
   test::uftrace_builder directory;
   directory.data(7, test::uftrace_records());
   const recording from = directory.open();
@@ -604,7 +604,7 @@ TEST_CASE("a record of the kernel behind the scheduler's is the last of its task
 
 TEST_CASE("a function that is hidden takes no level from those that it calls") {
   function_filter filter({});
-  REQUIRE(filter.add("a", pattern_kind::exact, {filter_action::kind::none, true, {}}) == errc::ok);
+  REQUIRE(filter.add("a", names::pattern_kind::exact, {filter_action::kind::none, true, {}}) == errc::ok);
   test::uftrace_builder directory;
   directory.data(7, test::uftrace_records());
   const recording from = directory.open();

@@ -42,24 +42,24 @@ std::map<std::string, std::uint64_t> calls_with(const function_filter& filter, s
 TEST_CASE("later rules override earlier ones, by all kinds of patterns") {
   function_filter filter(test::patterns());
   CHECK(filter.empty());
-  REQUIRE(filter.add("ping", pattern_kind::regular_expression, calls(kind::include)) == errc::ok);
-  REQUIRE(filter.add("^p.*g$", pattern_kind::regular_expression, {kind::none, true, {}}) == errc::ok);
-  REQUIRE(filter.add("pi*", pattern_kind::glob, {kind::none, false, 3}) == errc::ok);
-  REQUIRE(filter.add("pin", pattern_kind::exact, calls(kind::exclude)) == errc::ok);
-  CHECK(filter.add("(", pattern_kind::regular_expression, {}) == errc::bad_text);
+  REQUIRE(filter.add("ping", names::pattern_kind::regular_expression, calls(kind::include)) == errc::ok);
+  REQUIRE(filter.add("^p.*g$", names::pattern_kind::regular_expression, {kind::none, true, {}}) == errc::ok);
+  REQUIRE(filter.add("pi*", names::pattern_kind::glob, {kind::none, false, 3}) == errc::ok);
+  REQUIRE(filter.add("pin", names::pattern_kind::exact, calls(kind::exclude)) == errc::ok);
+  CHECK(filter.add("(", names::pattern_kind::regular_expression, {}) == errc::bad_text);
   CHECK(filter.includes());
   CHECK(filter.at("ping") == filter_action{kind::include, true, 3});
   CHECK(filter.at("shopping") == filter_action{});  // without special characters the whole name
   CHECK(filter.at("pong") == filter_action{kind::none, true, {}});
   CHECK(filter.at("pin") == filter_action{kind::exclude, false, 3});
-  REQUIRE(filter.add("ping", pattern_kind::exact, calls(kind::exclude)) == errc::ok);
+  REQUIRE(filter.add("ping", names::pattern_kind::exact, calls(kind::exclude)) == errc::ok);
   CHECK(filter.at("ping").calls == kind::exclude);
 }
 
 TEST_CASE("without an engine a regular expression is refused and a plain name is not") {
   function_filter filter({});
-  CHECK(filter.add("^a", pattern_kind::regular_expression, {}) == errc::unsupported_type);
-  CHECK(filter.add("a", pattern_kind::regular_expression, {}) == errc::ok);
+  CHECK(filter.add("^a", names::pattern_kind::regular_expression, {}) == errc::unsupported_type);
+  CHECK(filter.add("a", names::pattern_kind::regular_expression, {}) == errc::ok);
 }
 
 TEST_CASE("filters leave the functions that they should") {
@@ -70,40 +70,40 @@ TEST_CASE("filters leave the functions that they should") {
   REQUIRE(all.contains("ping"));
 
   function_filter only(test::patterns());
-  REQUIRE(only.add("fib", pattern_kind::exact, calls(kind::include)) == errc::ok);
+  REQUIRE(only.add("fib", names::pattern_kind::exact, calls(kind::include)) == errc::ok);
   CHECK(calls_with(only) == std::map<std::string, std::uint64_t>{{"fib", all.at("fib")}});
   CHECK(calls_with(only, 1) ==
         std::map<std::string, std::uint64_t>{{"fib", all.at("fib")}});  // each is included itself
 
   function_filter without(test::patterns());
-  REQUIRE(without.add("main", pattern_kind::exact, calls(kind::exclude)) == errc::ok);
+  REQUIRE(without.add("main", names::pattern_kind::exact, calls(kind::exclude)) == errc::ok);
   const auto outside = calls_with(without);
   CHECK_FALSE(outside.contains("main"));
   CHECK_FALSE(outside.contains("fib"));
   CHECK_FALSE(outside.empty());
 
   function_filter hidden(test::patterns());
-  REQUIRE(hidden.add("main", pattern_kind::exact, {kind::none, true, {}}) == errc::ok);
+  REQUIRE(hidden.add("main", names::pattern_kind::exact, {kind::none, true, {}}) == errc::ok);
   auto expected = all;
   expected.erase("main");
   CHECK(calls_with(hidden) == expected);
 
   function_filter shallow(test::patterns());
-  REQUIRE(shallow.add("fib", pattern_kind::exact, {kind::none, false, 0}) == errc::ok);
+  REQUIRE(shallow.add("fib", names::pattern_kind::exact, {kind::none, false, 0}) == errc::ok);
   expected = all;
   expected.erase("fib");
   CHECK(calls_with(shallow) == expected);
 
   CHECK(only.fits_any(io::uftrace_directory::open(test::data_path("uftrace/single-pg/uftrace.data"))->recording()));
   function_filter nothing(test::patterns());
-  REQUIRE(nothing.add("no_such_function", pattern_kind::exact, calls(kind::include)) == errc::ok);
+  REQUIRE(nothing.add("no_such_function", names::pattern_kind::exact, calls(kind::include)) == errc::ok);
   CHECK_FALSE(
       nothing.fits_any(io::uftrace_directory::open(test::data_path("uftrace/single-pg/uftrace.data"))->recording()));
 }
 
 TEST_CASE("as uftrace does, what is no regular expression can be taken for a name") {
   function_filter filter(test::patterns());
-  REQUIRE(filter.add("f(", pattern_kind::regular_expression, calls(kind::include), {}, true) == errc::ok);
+  REQUIRE(filter.add("f(", names::pattern_kind::regular_expression, calls(kind::include), {}, true) == errc::ok);
   CHECK(filter.at("f(").calls == kind::include);
   CHECK(filter.at("f").calls == kind::none);
 }
@@ -114,7 +114,7 @@ TEST_CASE("a rule for one object is about the functions of the first that is cal
   const recording& from = directory->recording();
   const auto fits = [&](const char* name, const char* object) {
     function_filter filter({});
-    REQUIRE(filter.add(name, pattern_kind::exact, calls(kind::include), object) == errc::ok);
+    REQUIRE(filter.add(name, names::pattern_kind::exact, calls(kind::include), object) == errc::ok);
     return filter.fits_any(from);
   };
   CHECK(fits("main", "single"));
@@ -125,9 +125,9 @@ TEST_CASE("a rule for one object is about the functions of the first that is cal
   CHECK(fits("qsort", "PLT"));
   CHECK_FALSE(fits("main", "kernel"));
   function_filter only({});
-  REQUIRE(only.add("main", pattern_kind::exact, calls(kind::exclude), "libc") == errc::ok);
+  REQUIRE(only.add("main", names::pattern_kind::exact, calls(kind::exclude), "libc") == errc::ok);
   CHECK(calls_with(only) == calls_with(function_filter({})));
   function_filter own({});
-  REQUIRE(own.add("main", pattern_kind::exact, calls(kind::exclude), "single-pg") == errc::ok);
+  REQUIRE(own.add("main", names::pattern_kind::exact, calls(kind::exclude), "single-pg") == errc::ok);
   CHECK_FALSE(calls_with(own).contains("main"));
 }

@@ -47,7 +47,8 @@ rows report_of(const records& data, stack_options options = {}) {
   const recording from = directory.open();
   const rows fast = report_of(from, {}, options);
   function_filter nothing({});
-  CHECK(nothing.add("no such function", pattern_kind::exact, {filter_action::kind::exclude, false, {}}) == errc::ok);
+  CHECK(nothing.add("no such function", names::pattern_kind::exact, {filter_action::kind::exclude, false, {}}) ==
+        errc::ok);
   if (options.functions == nullptr) options.functions = &nothing;
   CHECK(report_of(from, {}, options) == fast);
   return fast;

@@ -7,7 +7,6 @@
 #include <backsight/uftrace/enumerations.hpp>
 #include <backsight/uftrace/info.hpp>
 #include <backsight/uftrace/memory_map.hpp>
-#include <backsight/uftrace/name_pattern.hpp>
 #include <backsight/uftrace/symbols.hpp>
 #include <backsight/uftrace/task_list.hpp>
 
@@ -135,15 +134,4 @@ TEST_CASE("enumerations print names, sums of names and what is left") {
   CHECK(text(0, 1).empty());
   CHECK(text(1, 17) == "B");
   CHECK(text(1, -1) == "N");
-}
-
-TEST_CASE("globs match as a shell does") {
-  CHECK(matches_glob("f*o", "foo"));
-  CHECK(matches_glob("*", ""));
-  CHECK(matches_glob("f?[a-c]", "fxb"));
-  CHECK_FALSE(matches_glob("f?[!a-c]", "fxb"));
-  CHECK_FALSE(matches_glob("f*o", "fob"));
-  CHECK(matches_glob("a*b*c", "axxbyybzzc"));
-  CHECK(matches_glob("a\\*", "a*"));
-  CHECK_FALSE(matches_glob("a\\*", "ab"));
 }

@@ -17,12 +17,12 @@ struct rules_of {
   std::string known_arguments, known_return;  ///< of the .dbg file
   std::string object = "prog";
 
-  rules_of& arguments(const char* text, pattern_kind kind = pattern_kind::glob) {
+  rules_of& arguments(const char* text, names::pattern_kind kind = names::pattern_kind::glob) {
     CHECK(rules.arguments.add(text, 8, false, test::patterns(), kind) == errc::ok);
     return *this;
   }
   rules_of& returns(const char* text) {
-    CHECK(rules.returns.add(text, 8, true, test::patterns(), pattern_kind::glob) == errc::ok);
+    CHECK(rules.returns.add(text, 8, true, test::patterns(), names::pattern_kind::glob) == errc::ok);
     return *this;
   }
   rules_of& automatic(const char* arguments, const char* returns, bool all = false) {
@@ -97,7 +97,7 @@ TEST_CASE("old recordings have return values among the arguments") {
   rules_of rules;
   const char* const text = "f@arg1,retval/s;g@retval";
   rules.arguments(text);
-  CHECK(rules.rules.returns_among_arguments.add(text, 8, true, {}, pattern_kind::glob) == errc::ok);
+  CHECK(rules.rules.returns_among_arguments.add(text, 8, true, {}, names::pattern_kind::glob) == errc::ok);
   CHECK(rules({"f"}) == "1d 0s ");
   CHECK(rules({"g"}) == "0d ");
 }
@@ -109,22 +109,24 @@ TEST_CASE("too many patterns are refused, names are not") {
     names += "a" + std::to_string(i) + "@arg1;";
   }
   function_specs specs;
-  CHECK(specs.add(names, 8, false, {}, pattern_kind::glob) == errc::ok);
-  CHECK(specs.add(patterns, 8, false, {}, pattern_kind::glob) == errc::capacity);
+  CHECK(specs.add(names, 8, false, {}, names::pattern_kind::glob) == errc::ok);
+  CHECK(specs.add(patterns, 8, false, {}, names::pattern_kind::glob) == errc::capacity);
   CHECK(specs.all().size() == 2 * function_specs::max_patterns + 1);
   function_specs without;
-  CHECK(without.add("a.*@arg1;b@arg1", 8, false, {}, pattern_kind::regular_expression) == errc::unsupported_type);
+  CHECK(without.add("a.*@arg1;b@arg1", 8, false, {}, names::pattern_kind::regular_expression) ==
+        errc::unsupported_type);
   CHECK(without.all().size() == 1);
 }
 
 TEST_CASE("patterns are compiled once, however many functions are asked for") {
   static std::size_t compiled;
   compiled = 0;
-  const pattern_engine counting{[](const std::string&, void*& made) { return made = &compiled, ++compiled, errc::ok; },
-                                [](const void*, const std::string& text) { return text.starts_with("f"); },
-                                [](void*) {}};
+  const names::pattern_engine counting{
+      [](const std::string&, void*& made) { return made = &compiled, ++compiled, errc::ok; },
+      [](const void*, const std::string& text) { return text.starts_with("f"); }, [](void*) {}};
   value_rules rules;
-  CHECK(rules.arguments.add("f.*@arg1;f+@arg2", 8, false, counting, pattern_kind::regular_expression) == errc::ok);
+  CHECK(rules.arguments.add("f.*@arg1;f+@arg2", 8, false, counting, names::pattern_kind::regular_expression) ==
+        errc::ok);
   for (int i = 0; i < 100; ++i) {
     value_collection list;
     collect_values(

@@ -8,7 +8,7 @@
 
 #include <re2/re2.h>
 
-#include <backsight/uftrace/name_pattern.hpp>
+#include <backsight/names/name_pattern.hpp>
 
 // Regular expressions by RE2, in time linear in the text and bounded memory. Link re2.
 namespace backsight::io {
@@ -118,7 +118,7 @@ inline void release_re2(void* compiled) { delete static_cast<re2::RE2*>(compiled
 
 /// The regular expressions of POSIX, which are those of uftrace, by RE2. A pattern that takes more than 128 KB, or that has
 /// references to groups or collating elements, is refused with errc::capacity.
-[[nodiscard]] inline uftrace::pattern_engine re2_patterns() noexcept {
+[[nodiscard]] inline names::pattern_engine re2_patterns() noexcept {
   return {&detail::compile_re2, &detail::search_re2, &detail::release_re2};
 }
 

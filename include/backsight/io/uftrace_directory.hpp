@@ -25,7 +25,7 @@ class uftrace_directory {
   /// whose specifications are regular expressions; without it they are listed in recording::faults. Errors: io, with the reason in errno, when the folder or its file
   /// `info` cannot be read; other files that cannot are among the faults; those of uftrace::open, whose offsets count in the file `info`.
   [[nodiscard]] static result<uftrace_directory> open(const std::string& path, bool opens_objects = false,
-                                                      uftrace::pattern_engine patterns = {}) {
+                                                      names::pattern_engine patterns = {}) {
     ::DIR* const folder = ::opendir(path.c_str());
     if (folder == nullptr) return {errc::io, 0};
     uftrace_directory opened;

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include <backsight/uftrace/name_pattern.hpp>
+#include <backsight/names/name_pattern.hpp>
 #include <backsight/uftrace/object_rule.hpp>
 #include <backsight/uftrace/resolver.hpp>
 
@@ -29,14 +29,14 @@ struct filter_action {
 /// regular expressions only. Reading it from several threads is safe.
 class function_filter {
  public:
-  explicit function_filter(pattern_engine engine) : engine_(engine) {}
+  explicit function_filter(names::pattern_engine engine) : engine_(engine) {}
 
   /// Adds a rule for the functions of a module, see object_rule; of all with an empty one. Nothing is added when the pattern
   /// cannot be used: bad_text for a regular expression that is none, capacity for one that takes too much, unsupported_type
   /// without an engine. With `or_name` a regular expression that is none is taken for a name, as uftrace does.
-  [[nodiscard]] errc add(std::string pattern, pattern_kind kind, filter_action action, std::string module = {},
+  [[nodiscard]] errc add(std::string pattern, names::pattern_kind kind, filter_action action, std::string module = {},
                          bool or_name = false) {
-    rule made{name_pattern(std::move(pattern), kind, engine_), std::move(module), action};
+    rule made{names::name_pattern(std::move(pattern), kind, engine_), std::move(module), action};
     const errc error = made.pattern.error();
     if (error != errc::ok && !(or_name && error == errc::bad_text)) return error;
     if (action.calls == filter_action::kind::include) includes_ = true;
@@ -73,7 +73,7 @@ class function_filter {
     object_rule modules;
     for (std::uint32_t number = 0; number < from.objects.size(); ++number) {
       for (const symbol& s : from.objects[number].symbols.symbols()) {
-        const std::string name = short_name(s.name);
+        const std::string name = names::short_name(s.name);
         for (const rule& r : rules_) {
           if (r.pattern.fits(name) && (r.module.empty() || modules.is_of(from, r.module, number, s.type))) return true;
         }
@@ -84,12 +84,12 @@ class function_filter {
 
  private:
   struct rule {
-    name_pattern pattern;
+    names::name_pattern pattern;
     std::string module;
     filter_action action;
   };
 
-  pattern_engine engine_;
+  names::pattern_engine engine_;
   std::vector<rule> rules_;
   bool includes_ = false, has_modules_ = false;
 };

@@ -71,7 +71,7 @@ struct recording {
   value_rules values;        ///< which functions have which arguments and return values
   enumeration_set auto_enumerations;
   std::vector<file_fault> faults;
-  pattern_engine patterns;
+  names::pattern_engine patterns;
   /// The mappings of each map file, which sessions refer to.
   std::vector<std::vector<object_mapping>> maps;
 
@@ -122,9 +122,9 @@ class recording_builder {
   void read_specs() {
     const std::size_t size = out_.info.long_size();
     const std::string_view type = out_.info.value("pattern_type");
-    const pattern_kind kind = type == "simple" ? pattern_kind::exact
-                              : type == "glob" ? pattern_kind::glob
-                                               : pattern_kind::regular_expression;
+    const names::pattern_kind kind = type == "simple" ? names::pattern_kind::exact
+                                     : type == "glob" ? names::pattern_kind::glob
+                                                      : names::pattern_kind::regular_expression;
     value_rules& rules = out_.values;
     for (const info_line& line : out_.info.lines) {
       const auto add = [&](function_specs& to, bool returns) {
@@ -362,8 +362,8 @@ class recording_builder {
 /// Opens a data directory from its files. The error is that of the file `info` (offset in it), or not_found when there is no
 /// such file; bad_text is not fatal and is listed in `faults`. Reads all text files once; data files are not touched.
 /// `objects` opens programs and libraries whose .sym files are missing; without it they have no symbols.
-[[nodiscard]] inline result<recording> open(const std::vector<directory_file>& files, pattern_engine patterns = {},
-                                            const object_opener& objects = {}) {
+[[nodiscard]] inline result<recording> open(const std::vector<directory_file>& files,
+                                            names::pattern_engine patterns = {}, const object_opener& objects = {}) {
   recording opened;
   opened.patterns = patterns;
   const detail::directory_index index(files);

@@ -216,7 +216,7 @@ class resolver {
     const function*& known = functions_of_[std::uint64_t{object_number} << 32 | symbol_index];
     if (known == nullptr) {
       function f;
-      f.name = intern(short_name(from_->objects[object_number].symbols.symbols()[symbol_index].name));
+      f.name = intern(names::short_name(from_->objects[object_number].symbols.symbols()[symbol_index].name));
       if (object_number != from_->kernel.object) f.special = special_function_of(names_[f.name]);
       f.known = true;
       f.object = object_number;
@@ -251,7 +251,7 @@ class resolver {
     std::size_t first = f.symbol;
     while (first != 0 && symbols[first - 1].address == own.address) --first;
     for (std::size_t i = first; i < symbols.size() && symbols[i].address == own.address && names.size() < 64; ++i)
-      names.push_back(short_name(symbols[i].name));
+      names.push_back(names::short_name(symbols[i].name));
     const debug_function* const debug =
         m.debug != nullptr && from_->info.has(feature::debug_info) ? m.debug->file.find(own.address) : nullptr;
     value_collection collected;

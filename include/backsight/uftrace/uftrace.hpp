@@ -20,7 +20,6 @@
 #include <backsight/uftrace/memory_map.hpp>
 #include <backsight/uftrace/merge.hpp>
 #include <backsight/uftrace/merged_record.hpp>
-#include <backsight/uftrace/name_pattern.hpp>
 #include <backsight/uftrace/object_files.hpp>
 #include <backsight/uftrace/object_rule.hpp>
 #include <backsight/uftrace/recording.hpp>
@@ -29,7 +28,6 @@
 #include <backsight/uftrace/resolver.hpp>
 #include <backsight/uftrace/schema.hpp>
 #include <backsight/uftrace/session_graph.hpp>
-#include <backsight/uftrace/short_name.hpp>
 #include <backsight/uftrace/symbols.hpp>
 #include <backsight/uftrace/task_list.hpp>
 #include <backsight/uftrace/task_messages.hpp>

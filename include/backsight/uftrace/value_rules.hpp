@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include <backsight/names/name_pattern.hpp>
+#include <backsight/names/short_name.hpp>
 #include <backsight/uftrace/arguments.hpp>
-#include <backsight/uftrace/name_pattern.hpp>
-#include <backsight/uftrace/short_name.hpp>
 
 // Which functions have which values. Source: uftrace's utils/filter.c (setup_trigger, update_filter), utils/auto-args.c and
 // utils/fstack.c (setup_fstack_args).
@@ -20,7 +20,7 @@ namespace backsight::uftrace {
 
 /// The values of the functions that a pattern names.
 struct function_spec {
-  name_pattern pattern;            ///< of the short form of the name
+  names::name_pattern pattern;     ///< of the short form of the name
   std::string_view module;         ///< only functions of that module, see object_rule; empty for all
   std::vector<value_spec> values;  ///< empty: those that the function is known to have, from debug information
 };
@@ -34,8 +34,8 @@ class function_specs {
   /// Reads `FUNC@spec,spec;FUNC@MODULE,spec;FUNC`: the value of an argspec or retspec line, of which the arguments or the
   /// return values count. The result has views into `text`. Gives the first error of a pattern that makes it fit nothing:
   /// capacity or unsupported_type. Allocates.
-  errc add(std::string_view text, std::size_t long_size, bool returns, const pattern_engine& engine,
-           pattern_kind kind) {
+  errc add(std::string_view text, std::size_t long_size, bool returns, const names::pattern_engine& engine,
+           names::pattern_kind kind) {
     errc error = errc::ok;
     for (bool more = true; more;) {
       const std::size_t semicolon = text.find(';');
@@ -48,12 +48,13 @@ class function_specs {
       if (at != std::string_view::npos) list = read_value_list(entry.substr(at + 1), long_size, returns);
       if (!list.good) continue;
       const std::string_view name = entry.substr(0, at);
-      if (name.size() > name_pattern::max_size && is_name_pattern(name)) {
+      if (name.size() > names::name_pattern::max_size && names::is_name_pattern(name)) {
         error = error == errc::ok ? errc::capacity : error;
         continue;
       }
-      function_spec spec{name_pattern(short_name(name), kind, engine), list.module, std::move(list.values)};
-      const bool exact = spec.pattern.kind() == pattern_kind::exact;
+      function_spec spec{names::name_pattern(names::short_name(name), kind, engine), list.module,
+                         std::move(list.values)};
+      const bool exact = spec.pattern.kind() == names::pattern_kind::exact;
       errc found = spec.pattern.error() == errc::bad_text ? errc::ok : spec.pattern.error();
       if (!exact && patterns_.size() == max_patterns) found = errc::capacity;
       if (found != errc::ok) {
@@ -96,7 +97,7 @@ class automatic_values {
       const std::size_t at = entry.find('@');
       if (at == std::string_view::npos) continue;
       const value_list list = read_value_list(entry.substr(at + 1), long_size, returns);
-      if (list.good) by_name_[short_name(entry.substr(0, at))].add(list.values, true);
+      if (list.good) by_name_[names::short_name(entry.substr(0, at))].add(list.values, true);
     }
   }
   /// The values of that function, or null.
@@ -147,7 +148,7 @@ void collect_values(const value_rules& rules, const std::vector<std::string>& na
     for (const auto& [number, name] : order) {
       const function_spec& spec = specs.all()[number];
       if (!spec.module.empty() && !in_module(spec.module)) continue;
-      const bool exact = spec.pattern.kind() == pattern_kind::exact;
+      const bool exact = spec.pattern.kind() == names::pattern_kind::exact;
       if (spec.values.empty()) {
         any = add_automatic(names[name], returns, exact) || any;
       } else {

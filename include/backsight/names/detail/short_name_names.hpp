@@ -5,12 +5,12 @@
 #include <string>
 #include <string_view>
 
-#include <backsight/uftrace/detail/rust_component.hpp>
-#include <backsight/uftrace/detail/short_name_parser.hpp>
+#include <backsight/names/detail/rust_component.hpp>
+#include <backsight/names/detail/short_name_parser.hpp>
 
 // Names of functions, operators and special symbols. Source: Itanium C++ ABI, "External Names (a.k.a. Mangling)"; uftrace's
 // utils/demangle.c for what is left out.
-namespace backsight::uftrace::detail {
+namespace backsight::names::detail {
 
 inline bool short_name_parser::encoding() {
   const name_budget::step step(budget_);
@@ -286,4 +286,4 @@ inline bool short_name_parser::substitution() {
   return true;
 }
 
-}  // namespace backsight::uftrace::detail
+}  // namespace backsight::names::detail

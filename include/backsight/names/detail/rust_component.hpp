@@ -7,10 +7,10 @@
 #include <string_view>
 #include <utility>
 
-#include <backsight/uftrace/detail/name_limits.hpp>
+#include <backsight/names/detail/name_limits.hpp>
 
 // Older Rust names are C++ names whose components hold escapes. Source: uftrace's utils/demangle.c (dd_source_name).
-namespace backsight::uftrace::detail {
+namespace backsight::names::detail {
 
 /// `h` and 16 hexadecimal digits: the last component of an older Rust name.
 [[nodiscard]] inline bool is_rust_hash(std::string_view component) noexcept {
@@ -48,4 +48,4 @@ inline void add_rust_component(name_text& out, std::string_view text) {
   out.add(text);
 }
 
-}  // namespace backsight::uftrace::detail
+}  // namespace backsight::names::detail

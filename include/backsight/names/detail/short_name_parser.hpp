@@ -6,12 +6,12 @@
 #include <string>
 #include <string_view>
 
-#include <backsight/uftrace/detail/name_limits.hpp>
+#include <backsight/names/detail/name_limits.hpp>
 
 // The parser of mangled C++ names: its state and small rules. Names are in short_name_names.hpp, types and expressions in
 // short_name_types.hpp. Sources: Itanium C++ ABI, "External Names (a.k.a. Mangling)"; uftrace's utils/demangle.c for what is
 // written and for what it does not read: such a name is shown mangled, as there.
-namespace backsight::uftrace::detail {
+namespace backsight::names::detail {
 
 /// Parses one mangled name and keeps the components of the function's own name. A rule gives false when the text does not
 /// follow the grammar; where uftrace does not look at the result, neither does the rule above (`(void)`).
@@ -158,4 +158,4 @@ class short_name_parser {
   bool ignores_discriminator_ = false;
 };
 
-}  // namespace backsight::uftrace::detail
+}  // namespace backsight::names::detail

@@ -10,7 +10,7 @@
 #include <backsight/core/error.hpp>
 
 // Patterns that names of functions are compared with. Source: uftrace's utils/filter.c (init_filter_pattern).
-namespace backsight::uftrace {
+namespace backsight::names {
 
 /// How a pattern names functions: by a regular expression that is found in the name, unless it has no special characters; by a
 /// shell pattern of the whole name; or by the name itself.
@@ -138,4 +138,4 @@ class name_pattern {
   void* compiled_ = nullptr;
 };
 
-}  // namespace backsight::uftrace
+}  // namespace backsight::names

@@ -4,12 +4,12 @@
 #include <string>
 #include <string_view>
 
-#include <backsight/uftrace/detail/rust_v0_parser.hpp>
-#include <backsight/uftrace/detail/short_name_names.hpp>
-#include <backsight/uftrace/detail/short_name_types.hpp>
+#include <backsight/names/detail/rust_v0_parser.hpp>
+#include <backsight/names/detail/short_name_names.hpp>
+#include <backsight/names/detail/short_name_types.hpp>
 
 // The short form of C++ and Rust names that uftrace shows. Source: uftrace's utils/demangle.c and utils/demangle-rust.c.
-namespace backsight::uftrace {
+namespace backsight::names {
 
 /// The short form of a symbol's name: only the components of the function's own name, without parameters and template
 /// arguments. Rust names of the newer form keep their generic arguments. A name that is not mangled comes as it is, and so
@@ -30,4 +30,4 @@ namespace backsight::uftrace {
   return parser.run() ? std::string(prefix) + parser.out() : std::string(mangled);
 }
 
-}  // namespace backsight::uftrace
+}  // namespace backsight::names

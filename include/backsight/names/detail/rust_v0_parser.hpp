@@ -8,11 +8,11 @@
 #include <string_view>
 #include <utility>
 
-#include <backsight/uftrace/detail/name_limits.hpp>
+#include <backsight/names/detail/name_limits.hpp>
 
 // Rust names of the newer form. Sources: the rustc book, "v0 Symbol Format"; uftrace's utils/demangle-rust.c for what is left
 // out: disambiguators, traits, the path of an impl, the crate that instantiates, suffixes of compilers.
-namespace backsight::uftrace::detail {
+namespace backsight::names::detail {
 
 /// Parses one name and keeps the parts that uftrace shows. Every rule gives false when the text does not follow the grammar;
 /// nesting, the steps through references and the length of the text are limited.
@@ -341,4 +341,4 @@ class rust_v0_parser {
   bool fresh_ = true;  ///< what is written next follows without `::`
 };
 
-}  // namespace backsight::uftrace::detail
+}  // namespace backsight::names::detail

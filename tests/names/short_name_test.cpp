@@ -4,13 +4,13 @@
 #include <string_view>
 #include <utility>
 
-#include <backsight/uftrace/short_name.hpp>
+#include <backsight/names/short_name.hpp>
 
 #include <support/catch.hpp>
 #include <support/files.hpp>
 
 using namespace backsight;
-using namespace backsight::uftrace;
+using namespace backsight::names;
 
 namespace {
 
@@ -110,7 +110,7 @@ TEST_CASE("short names of newer Rust symbols") {
 
 TEST_CASE("short names of real symbols are those of uftrace") {
   // See the README beside the list.
-  const auto bytes = test::read_file(test::data_path("uftrace/names/short_names.tsv"));
+  const auto bytes = test::read_file(test::data_path("names/short_names.tsv"));
   std::string_view rest(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   std::size_t names = 0;
   for (std::size_t end = rest.find('\n'); end != std::string_view::npos; end = rest.find('\n'), ++names) {
@@ -292,7 +292,7 @@ TEST_CASE("depth of names is limited, not that of pointers") {
 }
 
 TEST_CASE("each beginning of a name ends cleanly") {
-  const auto bytes = test::read_file(test::data_path("uftrace/names/short_names.tsv"));
+  const auto bytes = test::read_file(test::data_path("names/short_names.tsv"));
   std::string_view rest(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   for (std::size_t end = rest.find('\n'); end != std::string_view::npos; end = rest.find('\n')) {
     const std::string_view name = rest.substr(0, rest.find('\t'));

@@ -7,7 +7,7 @@
 
 // What reading one mangled name may cost. Names come out of traces: a few bytes can ask for gigabytes (`C1C1C1`, references to
 // references) or for a stack without end.
-namespace backsight::uftrace::detail {
+namespace backsight::names::detail {
 
 /// The longest text that is made of a name; the longest of librustc_driver's 106,000 names has 3,655 bytes.
 inline constexpr std::size_t longest_short_name = 16 * 1024;
@@ -68,4 +68,4 @@ class name_budget {
   bool exhausted_ = false;
 };
 
-}  // namespace backsight::uftrace::detail
+}  // namespace backsight::names::detail

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <backsight/uftrace/name_pattern.hpp>
+#include <backsight/names/name_pattern.hpp>
 
 #include <string>
 #include <utility>
@@ -8,7 +8,7 @@
 #include <support/patterns.hpp>
 
 using namespace backsight;
-using namespace backsight::uftrace;
+using namespace backsight::names;
 
 namespace {
 
@@ -136,8 +136,8 @@ TEST_CASE("patterns that take too much are refused, and nothing fits them") {
   std::string much(5000, 'a'), open_brackets(4000, '(');
   much += '*';
   open_brackets += 'a';
-  for (const std::string& text : {std::string("(((a{1,255}){1,255}){1,255})"), much, open_brackets, std::string("(a)\\1"),
-                                  std::string("[[.hyphen.]]"), std::string("(.{1000}){2}")}) {
+  for (const std::string& text : {std::string("(((a{1,255}){1,255}){1,255})"), much, open_brackets,
+                                  std::string("(a)\\1"), std::string("[[.hyphen.]]"), std::string("(.{1000}){2}")}) {
     INFO(text.substr(0, 40));
     CHECK(error_of(text) != errc::ok);
     if (error_of(text) == errc::capacity) CHECK_FALSE(found(text, "a"));
@@ -158,4 +158,15 @@ TEST_CASE("a pattern moves with what was compiled for it") {
   third = std::move(second);
   CHECK(third.fits("axb"));
   CHECK(third.text() == "a*b");
+}
+
+TEST_CASE("globs match as a shell does") {
+  CHECK(matches_glob("f*o", "foo"));
+  CHECK(matches_glob("*", ""));
+  CHECK(matches_glob("f?[a-c]", "fxb"));
+  CHECK_FALSE(matches_glob("f?[!a-c]", "fxb"));
+  CHECK_FALSE(matches_glob("f*o", "fob"));
+  CHECK(matches_glob("a*b*c", "axxbyybzzc"));
+  CHECK(matches_glob("a\\*", "a*"));
+  CHECK_FALSE(matches_glob("a\\*", "ab"));
 }

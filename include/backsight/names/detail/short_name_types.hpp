@@ -4,12 +4,12 @@
 #include <cstddef>
 #include <string_view>
 
-#include <backsight/uftrace/detail/short_name_names.hpp>
-#include <backsight/uftrace/detail/short_name_parser.hpp>
+#include <backsight/names/detail/short_name_names.hpp>
+#include <backsight/names/detail/short_name_parser.hpp>
 
 // Types, template arguments and expressions, which are read and mostly not written. Source: Itanium C++ ABI, "External Names";
 // uftrace's utils/demangle.c for what is not read.
-namespace backsight::uftrace::detail {
+namespace backsight::names::detail {
 
 inline bool short_name_parser::function_type() {
   if (!take('F')) return false;
@@ -312,4 +312,4 @@ inline bool short_name_parser::expression() {
   return unresolved_name();
 }
 
-}  // namespace backsight::uftrace::detail
+}  // namespace backsight::names::detail

@@ -5,9 +5,9 @@
 #include <string>
 #include <string_view>
 
-#include <backsight/uftrace/short_name.hpp>
+#include <backsight/names/short_name.hpp>
 
-using namespace backsight::uftrace;
+using namespace backsight::names;
 
 namespace {
 
@@ -31,6 +31,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string rust = "_R" + name;
   detail::rust_v0_parser parser(rust);
   (void)parser.run();
-  require(parser.steps() <= most + 2 * detail::name_steps_per_byte && parser.out().size() <= detail::longest_short_name);
+  require(parser.steps() <= most + 2 * detail::name_steps_per_byte &&
+          parser.out().size() <= detail::longest_short_name);
   return 0;
 }

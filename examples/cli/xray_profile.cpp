@@ -112,21 +112,23 @@ int profile_info(const arguments& asked) {
   return out.close(profile.report_faults(asked.path()));
 }
 
-struct row {
+struct function_sum {
   std::uint64_t function = 0, count = 0, sum = 0, self = 0;
 };
-using column = std::uint64_t row::*;
-constexpr std::array<std::pair<const char*, column>, 4> columns{
-    {{"function", &row::function}, {"count", &row::count}, {"sum", &row::sum}, {"self", &row::self}}};
+using sum_column = std::uint64_t function_sum::*;
+constexpr std::array<std::pair<const char*, sum_column>, 4> sum_columns{{{"function", &function_sum::function},
+                                                                         {"count", &function_sum::count},
+                                                                         {"sum", &function_sum::sum},
+                                                                         {"self", &function_sum::self}}};
 
 /// A profile has no single calls, so that there is no shortest, longest or median one.
-std::vector<row> rows_of(xray_profile& profile) {
-  std::unordered_map<std::uint64_t, row> rows;
+std::vector<function_sum> rows_of(xray_profile& profile) {
+  std::unordered_map<std::uint64_t, function_sum> rows;
   std::vector<std::uint64_t> functions;
   profile.for_each_path([&](const xray::profile_path& path) {
     functions.clear();
     for (std::size_t level = 0; level < path.size(); ++level) functions.push_back(path.function(level));
-    row& leaf = rows[functions.front()];
+    function_sum& leaf = rows[functions.front()];
     add(leaf.count, path.calls);
     add(leaf.self, path.self_ticks);
     // The time of a function is that of all paths through it; a recursive one counts once.
@@ -134,7 +136,7 @@ std::vector<row> rows_of(xray_profile& profile) {
     functions.erase(std::unique(functions.begin(), functions.end()), functions.end());
     for (const std::uint64_t function : functions) add(rows[function].sum, path.self_ticks);
   });
-  std::vector<row> sorted;
+  std::vector<function_sum> sorted;
   for (auto& [function, of] : rows) {
     of.function = function;
     sorted.push_back(of);
@@ -143,10 +145,10 @@ std::vector<row> rows_of(xray_profile& profile) {
 }
 
 int profile_report(const arguments& asked) {
-  column sort_by = &row::self;
+  sum_column sort_by = &function_sum::self;
   if (!asked.sort.empty()) {
-    const auto found = std::ranges::find(columns, asked.sort, [](const auto& c) { return std::string(c.first); });
-    if (found == columns.end()) {
+    const auto found = std::ranges::find(sum_columns, asked.sort, [](const auto& c) { return std::string(c.first); });
+    if (found == sum_columns.end()) {
       say("backsight: a profile has no column %s to sort by: it has sum, self, count and function\n",
           asked.sort.c_str());
       return usage;
@@ -156,9 +158,9 @@ int profile_report(const arguments& asked) {
   xray_profile profile;
   xray_names names;
   if (!profile.open(asked.path()) || !names.open(asked.symbols)) return bad_input;
-  std::vector<row> rows = rows_of(profile);
-  std::ranges::sort(rows, [&](const row& a, const row& b) {
-    if (sort_by == &row::function) return a.function < b.function;
+  std::vector<function_sum> rows = rows_of(profile);
+  std::ranges::sort(rows, [&](const function_sum& a, const function_sum& b) {
+    if (sort_by == &function_sum::function) return a.function < b.function;
     return std::pair(b.*sort_by, a.function) < std::pair(a.*sort_by, b.function);
   });
   if (asked.limit && rows.size() > *asked.limit) rows.resize(static_cast<std::size_t>(*asked.limit));
@@ -169,7 +171,7 @@ int profile_report(const arguments& asked) {
   else if (asked.format == "text") out.print("%12s %20s %20s  function (ticks)\n", "count", "sum", "self");
   else out.print("id%ccount%csum_ticks%cself_ticks%cfunction\n", s, s, s, s);
   const char* before = "\n";
-  for (const row& at : rows) {
+  for (const function_sum& at : rows) {
     const std::string& name = names[at.function].function;
     if (asked.format == "json") {
       out.print("%s{\"id\":%" PRIu64 ",\"count\":%" PRIu64 ",\"sum_ticks\":%" PRIu64 ",\"self_ticks\":%" PRIu64

@@ -12,13 +12,13 @@
 #include <support/byte_builder.hpp>
 #include <support/catch.hpp>
 #include <support/files.hpp>
+#include <support/uftrace_builder.hpp>
 
 using namespace backsight;
 using namespace backsight::uftrace;
 
 namespace {
 
-byte_view view_of(std::string_view text) { return {reinterpret_cast<const std::byte*>(text.data()), text.size()}; }
 
 std::string event_format(std::string_view path, std::string_view name, int id, std::string_view fields,
                          std::string_view print_format) {
@@ -110,7 +110,7 @@ counts count(const kernel_directory& directory, bool salvage) {
 
 TEST_CASE("kernel_header describes pages and events") {
   const std::string text = small_header(order::big, 4);
-  const kernel_header header = read_kernel_header(view_of(text));
+  const kernel_header header = read_kernel_header(test::view_of(text));
   CHECK(header.page_size == 128);
   CHECK(header.long_size == 4);
   CHECK(header.byte_order == order::big);
@@ -143,13 +143,13 @@ TEST_CASE("members of events are declared in many ways") {
 
 TEST_CASE("what is wrong with kernel_header is listed") {
   const std::string whole = small_header(order::little, 8);
-  CHECK(read_kernel_header(view_of("PAGE_SIZE: many\n")).faults.at(0).code == errc::bad_text);
-  CHECK(read_kernel_header(view_of("PAGE_SIZE: 3\n")).page_size == 4096);
-  CHECK(read_kernel_header(view_of("PAGE_SIZE: 3\n")).faults.at(0).code == errc::bad_value);
-  CHECK(read_kernel_header(view_of("TRACEFS: events/x/y/format: 10\nname: y\n")).faults.at(0).code == errc::truncated);
+  CHECK(read_kernel_header(test::view_of("PAGE_SIZE: many\n")).faults.at(0).code == errc::bad_text);
+  CHECK(read_kernel_header(test::view_of("PAGE_SIZE: 3\n")).page_size == 4096);
+  CHECK(read_kernel_header(test::view_of("PAGE_SIZE: 3\n")).faults.at(0).code == errc::bad_value);
+  CHECK(read_kernel_header(test::view_of("TRACEFS: events/x/y/format: 10\nname: y\n")).faults.at(0).code == errc::truncated);
   for (std::size_t size = 0; size < whole.size(); ++size) {
-    const std::vector<std::byte> cut(view_of(whole).begin(),
-                                     view_of(whole).begin() + static_cast<std::ptrdiff_t>(size));
+    const std::vector<std::byte> cut(test::view_of(whole).begin(),
+                                     test::view_of(whole).begin() + static_cast<std::ptrdiff_t>(size));
     CHECK(read_kernel_header(cut).events.size() <= 1);
   }
 }
@@ -160,7 +160,7 @@ TEST_CASE("events of a page in both byte orders and long sizes") {
     const kernel_header header = [&] {
       static std::string text;
       text = small_header(o, long_size);
-      return read_kernel_header(view_of(text));
+      return read_kernel_header(test::view_of(text));
     }();
     test::byte_builder events(o);
     events.u32(head(o, 3, 10)).u16(7).u16(0).u32(4100).u32(1);  // 12 bytes, 10 ns behind the page's time
@@ -202,7 +202,7 @@ TEST_CASE("a page tells how many events were lost before it") {
   for (const auto& [o, long_size] : machines) {
     CAPTURE(o, long_size);
     const std::string text = small_header(o, long_size);
-    const kernel_header header = read_kernel_header(view_of(text));
+    const kernel_header header = read_kernel_header(test::view_of(text));
     test::byte_builder events(o);
     events.u32(head(o, 1, 0)).u32(7);
     const auto counted = read_kernel_page(header, page_of(o, long_size, 1, 3ULL << 30, events, 12), 0);
@@ -214,7 +214,7 @@ TEST_CASE("a page tells how many events were lost before it") {
 
 TEST_CASE("damaged events end a page with an error at their place") {
   const std::string text = small_header(order::little, 8);
-  const kernel_header header = read_kernel_header(view_of(text));
+  const kernel_header header = read_kernel_header(test::view_of(text));
   const auto error_of = [&](const test::byte_builder& events) {
     return read_kernel_page(header, page_of(order::little, 8, 1, 0, events), 0).error;
   };
@@ -234,7 +234,7 @@ TEST_CASE("data of kernel events is printed by its format, or member by member")
   data.u16(1).u16(0).u32(5).text("abc").fill(5).u32(0xfffffffb).u8(200).fill(3).u32(28 | 4 << 16).text("/x").fill(2);
   const auto text_of = [&](const std::string& print_format) {
     const std::string text = event_format("events/a/b/format", "b", 1, fields, print_format);
-    const kernel_header header = read_kernel_header(view_of(text));
+    const kernel_header header = read_kernel_header(test::view_of(text));
     std::string out;
     add_kernel_event_text(out, header, 1, data.view());
     return out;

@@ -8,6 +8,7 @@
 #include <support/byte_builder.hpp>
 #include <support/catch.hpp>
 #include <support/files.hpp>
+#include <support/uftrace_builder.hpp>
 
 using namespace backsight;
 using namespace backsight::uftrace;
@@ -27,7 +28,6 @@ std::string line_of(const symbol_table& table, std::string_view name) {
   return std::to_string(s->address) + " " + std::to_string(s->size) + " " + s->type;
 }
 
-byte_view view_of(std::string_view text) { return {reinterpret_cast<const std::byte*>(text.data()), text.size()}; }
 
 /// A directory with one program at 0x555500000000 and the text files given.
 struct small_directory {
@@ -47,9 +47,9 @@ struct small_directory {
     map += '\n';
   }
   [[nodiscard]] std::vector<directory_file> files() const {
-    std::vector<directory_file> all{{"info", info}, {"sid-0123456789abcdef.map", view_of(map)}};
-    if (!tasks.empty()) all.push_back({"task.txt", view_of(tasks)});
-    for (const auto& [name, text] : more) all.push_back({name, view_of(text)});
+    std::vector<directory_file> all{{"info", info}, {"sid-0123456789abcdef.map", test::view_of(map)}};
+    if (!tasks.empty()) all.push_back({"task.txt", test::view_of(tasks)});
+    for (const auto& [name, text] : more) all.push_back({name, test::view_of(text)});
     return all;
   }
   [[nodiscard]] std::string name_at(std::uint64_t offset, const object_opener& opener = {}) const {
@@ -94,7 +94,7 @@ TEST_CASE("symbols of another build or of no ELF file are not used") {
   const auto bytes = test::read_file(test::data_path("cfi/elf/gcc-O2"));
   CHECK_FALSE(read_elf_symbols(bytes, "0ed1e55672afee7fefc581fa18c88052f2d33b5a").symbols().empty());
   CHECK(read_elf_symbols(bytes, "0ed1e55672afee7fefc581fa18c88052f2d33b5b").symbols().empty());
-  CHECK(read_elf_symbols(view_of("no program"), {}).symbols().empty());
+  CHECK(read_elf_symbols(test::view_of("no program"), {}).symbols().empty());
   for (std::size_t size = 0; size < bytes.size(); size += 61) {
     const std::vector<std::byte> cut(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(size));
     (void)read_elf_symbols(cut, {});

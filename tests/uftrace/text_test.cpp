@@ -12,13 +12,13 @@
 
 #include <support/catch.hpp>
 #include <support/files.hpp>
+#include <support/uftrace_builder.hpp>
 
 using namespace backsight;
 using namespace backsight::uftrace;
 
 namespace {
 
-byte_view view_of(std::string_view text) { return {reinterpret_cast<const std::byte*>(text.data()), text.size()}; }
 
 }  // namespace
 
@@ -60,7 +60,7 @@ TEST_CASE("task.txt gives its lines and names those that it cannot read") {
       "DLOP timestamp=752.669198085 tid=16819 sid=75e60b06076e5063 base=7feae0231000 libname=\"./libpluga.so\"\n"
       "SESS timestamp=752.5 tid=7 sid=59f78b1edbef9b90 exename=\"x\"\n"
       "TASK timestamp=752\n";
-  const task_list list = read_task_text(view_of(text));
+  const task_list list = read_task_text(test::view_of(text));
   REQUIRE(list.events.size() == 5);
   CHECK(list.events[0].name == "/opt/a \"b\" c");
   CHECK(list.events[0].time == 752558306252);
@@ -76,7 +76,7 @@ TEST_CASE("task.txt gives its lines and names those that it cannot read") {
 }
 
 TEST_CASE("a map gives files with their build-ids and leaves special mappings out") {
-  const memory_map map = read_memory_map(view_of(
+  const memory_map map = read_memory_map(test::view_of(
       "55e1dd205000-55e1dd20a000 r-xp 00000000 00:00 0      /opt/app with blank/dl-pg build-id:44b7\n"
       "7ffe0d922000-7ffe0d943000 rw-p 00000000 00:00 0      [stack]\n"
       "nonsense\n"
@@ -90,7 +90,7 @@ TEST_CASE("a map gives files with their build-ids and leaves special mappings ou
 }
 
 TEST_CASE("symbols have sizes of their own or up to the next line") {
-  const symbol_table with = read_symbols(view_of("# path name: /a\n# build-id: 12\n"
+  const symbol_table with = read_symbols(test::view_of("# path name: /a\n# build-id: 12\n"
                                                  "0000000000000010 00000008 T first\n0000000000000010 00000004 T second\n"
                                                  "0000000000000020 00000010 P third\n"));
   CHECK(with.path() == "/a");
@@ -100,7 +100,7 @@ TEST_CASE("symbols have sizes of their own or up to the next line") {
   CHECK(with.find(0x18) == symbol_table::none);
   CHECK(with.find(0x2f) == 1);
   CHECK(with.find(0xf) == symbol_table::none);
-  const symbol_table without = read_symbols(view_of("0000000000000010 P first\n0000000000000020 ? __dynsym_end\n"
+  const symbol_table without = read_symbols(test::view_of("0000000000000010 P first\n0000000000000020 ? __dynsym_end\n"
                                                     "0000000000000040 t second\n0000000000000050 T __sym_end\nrubbish\n"));
   REQUIRE(without.symbols().size() == 2);
   CHECK(without.find(0x1f) == 0);
@@ -110,7 +110,7 @@ TEST_CASE("symbols have sizes of their own or up to the next line") {
 }
 
 TEST_CASE("a .dbg file gives functions, values and lines") {
-  const debug_file file = read_debug_file(view_of("# path name: /a\nE: enum color {RED,GREEN=2,BLUE=4}\nF: 20 g\nL: 11 args.c\n"
+  const debug_file file = read_debug_file(test::view_of("# path name: /a\nE: enum color {RED,GREEN=2,BLUE=4}\nF: 20 g\nL: 11 args.c\n"
                                                   "F: 10 f\nA: @arg1,arg2/s\nR: @retval\n"));
   REQUIRE(file.functions.size() == 2);
   CHECK(file.find(0x10)->arguments == "@arg1,arg2/s");

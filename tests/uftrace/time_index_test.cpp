@@ -11,8 +11,8 @@
 
 #include <support/catch.hpp>
 #include <support/files.hpp>
-#include <support/uftrace_builder.hpp>
 #include <support/skip.hpp>
+#include <support/uftrace_builder.hpp>
 
 using namespace backsight;
 using namespace backsight::uftrace;
@@ -20,21 +20,21 @@ using namespace backsight::uftrace;
 namespace {
 
 /// A record as the linear scan sees it.
-struct seen {
+struct scanned_record {
   std::uint64_t offset = 0, time = 0;
   record_type type = record_type::entry;
   std::uint64_t depth = 0;  ///< in front of an entry or exit
 };
 
 template <order O>
-std::vector<seen> scan(const task_records<O>& records) {
-  std::vector<seen> all;
+std::vector<scanned_record> scan(const task_records<O>& records) {
+  std::vector<scanned_record> all;
   depth_repair repair;
   (void)for_each_salvaging(
       records,
       [&](const auto& item) {
         const record<function_record<O>, O> head(item.bytes().data());
-        seen one{item.offset(), head[record_head::time], head[record_head::type], 0};
+        scanned_record one{item.offset(), head[record_head::time], head[record_head::type], 0};
         if (one.type == record_type::lost) repair.forget();
         if (one.type == record_type::entry || one.type == record_type::exit) {
           (void)repair(one.type, head[record_head::depth], head[record_head::address]);
@@ -46,7 +46,7 @@ std::vector<seen> scan(const task_records<O>& records) {
   return all;
 }
 
-time_position find_linear(const std::vector<seen>& all, std::uint64_t time, std::uint64_t file_bytes) {
+time_position find_linear(const std::vector<scanned_record>& all, std::uint64_t time, std::uint64_t file_bytes) {
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (all[i].type == record_type::lost || all[i].time < time) continue;
     time_position found{all[i].offset, all[i].time, 0, true};
@@ -61,7 +61,7 @@ time_position find_linear(const std::vector<seen>& all, std::uint64_t time, std:
 }
 
 /// The times worth asking for: around each record.
-std::vector<std::uint64_t> times_of(const std::vector<seen>& all) {
+std::vector<std::uint64_t> times_of(const std::vector<scanned_record>& all) {
   std::vector<std::uint64_t> times{0, 1, ~std::uint64_t{0}};
   const std::size_t stride = all.size() / 200 + 1;
   for (std::size_t i = 0; i < all.size(); i += stride) {
@@ -82,7 +82,7 @@ void compare(const recording& from, compared& count) {
     const task_records<O> records(from.data[i].bytes, names.sizes_for(i));
     const auto all = scan<O>(records);
     const bool whole = !records.validate();
-    const bool ordered = std::is_sorted(all.begin(), all.end(), [](const seen& a, const seen& b) {
+    const bool ordered = std::is_sorted(all.begin(), all.end(), [](const scanned_record& a, const scanned_record& b) {
       return a.type != record_type::lost && b.type != record_type::lost && a.time < b.time;
     });
     std::vector<time_index> indices;
@@ -179,9 +179,13 @@ void parts_equal_the_whole(const std::vector<std::string>& directories) {
 
 }  // namespace
 
-TEST_CASE("a time is found where a linear scan finds it, in every directory") { times_are_found(directories_in(test::data_path("uftrace"))); }
+TEST_CASE("a time is found where a linear scan finds it, in every directory") {
+  times_are_found(directories_in(test::data_path("uftrace")));
+}
 
-TEST_CASE("a merge between two times gives what a whole merge gives between them") { parts_equal_the_whole(directories_in(test::data_path("uftrace"))); }
+TEST_CASE("a merge between two times gives what a whole merge gives between them") {
+  parts_equal_the_whole(directories_in(test::data_path("uftrace")));
+}
 
 TEST_CASE("corpus: times are found and parts equal the whole in every directory", "[corpus]") {
   const std::string corpus = test::corpus_path();
@@ -276,7 +280,9 @@ TEST_CASE("bisection says where records are not plain or not in order") {
   cut.entry(100, 0, 0x400).fill(5, 0);
   CHECK(bisection_error(cut, 1) == trace_error{errc::truncated, 21});
   records_of payload;
-  payload.entry(100, 0, 0x400).entry(110, 1, 0x400, test::bytes<1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16>).exit(120, 1, 0x400);
+  payload.entry(100, 0, 0x400)
+      .entry(110, 1, 0x400, test::bytes<1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16>)
+      .exit(120, 1, 0x400);
   CHECK(bisection_error(payload, 100) == trace_error{errc::bad_value, 32});
   records_of back;
   back.entry(100, 0, 0x400).entry(99, 1, 0x400).exit(300, 1, 0x400);
@@ -290,7 +296,9 @@ TEST_CASE("bisection says where records are not plain or not in order") {
 }
 
 TEST_CASE("entries of a saved index grow and lie in the file") {
-  const auto error_of = [](const std::vector<time_index::entry>& entries) { return time_index::open(saved_index(entries, 160), 160).error(); };
+  const auto error_of = [](const std::vector<time_index::entry>& entries) {
+    return time_index::open(saved_index(entries, 160), 160).error();
+  };
   CHECK(error_of({}) == trace_error{});
   CHECK(error_of({{0, 0, 0}, {144, 500, 3}}) == trace_error{});
   CHECK(error_of({{0, 0, 0}, {159, 500, 3}}) == trace_error{});
@@ -331,7 +339,8 @@ TEST_CASE("an index of another file is not used for a part of this one") {
   CHECK(part(&good, 401, 500) == range{64, 64});
   CHECK(part(&good, 300, 100) == range{16, 16});
   CHECK(part(nullptr, 200, 300) == range{0, 64});
-  const time_index other = time_index::build<order::little>(task_records<order::little>(from.data[0].bytes.first(48), names.sizes_for(0)), 1);
+  const time_index other = time_index::build<order::little>(
+      task_records<order::little>(from.data[0].bytes.first(48), names.sizes_for(0)), 1);
   CHECK(part(&other, 200, 300) == range{0, 64});
   info plain = from.info;
   plain.feat_mask = 0;

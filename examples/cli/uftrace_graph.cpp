@@ -154,12 +154,17 @@ class task_graph {
     find_children();
     std::string& text = out_.text();
     text += "========== TASK GRAPH ==========\n# TOTAL TIME   SELF TIME     TID      TASK NAME\n";
+    shown_.assign(recording_.tasks.size(), false);
     if (!recording_.tasks.empty()) print(0, 0);
     out_.line();
-    return success;
+    if (!cut_) return success;
+    return report_error(data_.path, "tasks below more than " + std::to_string(most_levels) + " others are left out");
   }
 
  private:
+  /// A line is as long as its task is deep; so without a limit a chain of forks would make the square of its length.
+  static constexpr int most_levels = 256;
+
   void measure() {
     uftrace::resolver names(recording_);
     uftrace::merge_options options = data_.merging;
@@ -216,7 +221,7 @@ class task_graph {
   }
 
   void print(std::uint32_t number, int levels) {
-    if (levels > 256) return;
+    shown_[number] = true;
     const uftrace::task& t = recording_.tasks[number];
     std::string& text = out_.text();
     text += "  ";
@@ -233,8 +238,13 @@ class task_graph {
     const auto found = children_.find(t.tid);
     const std::vector<std::uint32_t> none;
     const std::vector<std::uint32_t>& below = found == children_.end() ? none : found->second;
+    if (levels == most_levels && !below.empty()) {
+      cut_ = true;
+      return;
+    }
     bool after_fork = false;
     for (std::size_t i = 0; i < below.size(); ++i) {
+      if (shown_[below[i]]) continue;  // It is said to lie below itself.
       const bool last = i + 1 == below.size();
       const bool is_fork = recording_.tasks[below[i]].tid == recording_.tasks[below[i]].pid;
       const std::string saved = columns_text_;
@@ -261,6 +271,8 @@ class task_graph {
   std::vector<std::string> comms_;
   std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> children_;  ///< by tid, in the order of task.txt
   std::string indent_, columns_text_;
+  std::vector<bool> shown_;
+  bool cut_ = false;
 };
 
 }  // namespace

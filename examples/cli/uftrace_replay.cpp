@@ -455,7 +455,7 @@ class replay {
       // The system call that ends a task never returns.
       if (!recording_.kernel.files.empty() && t.user_height == 0) {
         const std::uint32_t session = recording_.sessions.empty() ? uftrace::resolver::no_session : 0;
-        const std::string& name = names_.name(names_.find_in_session(session, t.last_time, bottom).name);
+        const std::string& name = names_.name(names_.find_in_session(session, t.naming_time(), bottom).name);
         if (name.find("sys_exit") != std::string::npos || name == "do_syscall_64") return true;
       }
       return t.height == 1 && (bottom == uftrace::sched_out || bottom == uftrace::sched_out_preempted);
@@ -475,7 +475,7 @@ class replay {
         const std::uint64_t address = stacks_.address(t, level);
         add_format(text, "[%lld] ", static_cast<long long>(level - below));
         if (address == uftrace::sched_out || address == uftrace::sched_out_preempted) text += "linux:schedule";
-        else text += names_.name(names_.find(i, stacks_.slot(t, level) != nullptr ? stacks_.slot(t, level)->total : t.last_time, address).name);
+        else text += names_.name(names_.find(i, stacks_.slot(t, level) != nullptr ? stacks_.slot(t, level)->total : t.naming_time(), address).name);
         out_.line();
       }
       out_.line();

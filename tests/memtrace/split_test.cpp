@@ -178,6 +178,17 @@ TEST_CASE("the time of the next window goes in front of a jump only if it was he
   }
 }
 
+TEST_CASE("a jump behind another marker than the CPU's is not held back") {
+  trace_builder first;
+  first.header().unit(100, 0).instruction(1, 1).marker(marker_type::syscall, 3).instruction(9, 2, trace_type::instr_direct_jump);
+  trace_builder merged = first;
+  merged.unit(200, 1).instruction(1, 1).exit();
+  window_merger merger;
+  CHECK_FALSE(merger.add(first.exit().view()));
+  CHECK_FALSE(merger.add(one_window(200, 1).view()));
+  CHECK(equal(merger.finish(), merged.view()));
+}
+
 TEST_CASE("a file that does not follow is not merged, and changes nothing") {
   const trace_error other{errc::bad_transition, 0}, window_again{errc::bad_transition, 12 * 9};
   const auto first = one_window(100, 4), next = one_window(200, 5);

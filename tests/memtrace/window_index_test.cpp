@@ -92,6 +92,23 @@ TEST_CASE("a window is found by its ordinal, if it lies inside of the file") {
   CHECK(index->all_of(2, 0).empty());
 }
 
+TEST_CASE("a window without ordinal comes before window 0 and is not taken for it") {
+  std::vector<indexed_window> all{{0, numbered(100, {}, 0, 12), false}};
+  for (const std::size_t more : {std::size_t{0}, std::size_t{1}, std::size_t{2}}) {
+    CAPTURE(more);
+    if (more != 0) all.push_back({0, numbered(100 + more, {}, 12 * more, 12 * more + 12), false});
+    std::vector<indexed_window> whole = all;
+    whole.push_back({0, numbered(200, 0, 60, 72), false});
+    const auto saved = save_index(whole, two_files);
+    const auto index = window_index::open(saved);
+    REQUIRE(index);
+    CHECK(index->find(0, 0, 72) == whole.back().what);
+    CHECK(index->all_of(0, 0) == std::vector<indexed_window>{whole.back()});
+    const auto without = save_index(all, two_files);
+    CHECK_FALSE(window_index::open(without)->find(0, 0, 72));
+  }
+}
+
 TEST_CASE("a place lies in the window from its begin up to its end") {
   const auto all = some_windows();
   const auto saved = save_index(all, two_files);

@@ -115,6 +115,23 @@ TEST_CASE("libraries belong to the first session of their id, by process and sta
   CHECK(from.sessions[2].libraries.empty());
 }
 
+TEST_CASE("a library whose session no line before it names is a fault with its line") {
+  test::uftrace_builder directory;
+  const std::string first = session_line("0.000000100", 7, 'a', "/bin/one");
+  const std::string foreign = "DLOP timestamp=0.000000105 tid=7 sid=bbbbbbbbbbbbbbbb base=7f00 libname=\"x.so\"\n";
+  const std::string own = "DLOP timestamp=0.000000106 tid=7 sid=aaaaaaaaaaaaaaaa base=7f00 libname=\"y.so\"\n";
+  directory.tasks = first + foreign + own + session_line("0.000000200", 7, 'b', "/bin/two");
+  const recording from = directory.open();
+  std::vector<fault> faults;
+  for (const file_fault& f : from.faults) {
+    if (f.file == "task.txt") faults.push_back(f.fault);
+  }
+  CHECK(faults == std::vector{fault{errc::unpaired_record, first.size(), foreign.size()}});
+  REQUIRE(from.sessions.size() == 2);
+  CHECK(from.sessions[0].libraries.size() == 1);
+  CHECK(from.sessions[1].libraries.empty());
+}
+
 TEST_CASE("mappings are sorted by address, without the tracer's, and Python's functions come before") {
   test::uftrace_builder directory;
   directory.map =

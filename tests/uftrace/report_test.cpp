@@ -180,6 +180,23 @@ TEST_CASE("lost records do not count levels beyond the depth that is wanted") {
   CHECK(all.at("<0>").calls == 1);
 }
 
+TEST_CASE("functions that lost records leave open count under their names") {
+  // The first record is deeper than the program begins, so that its function lies above those that were seen to begin.
+  records data;
+  data.entry(2'000'000'000, 3, fn::b).lost(3).lost(4).exit(2'000'000'500, 0, fn::main);
+  const rows all = report_of(data);
+  CHECK(all.at("b").calls == 1);
+  CHECK_FALSE(all.contains("<401020>"));
+  // The same where a time is given at which the report closes what lost records at the end leave open.
+  records at_end;
+  at_end.entry(2'000'000'000, 0, fn::main).entry(2'000'000'100, 1, fn::a).lost(3);
+  test::uftrace_builder directory;
+  directory.data(7, at_end);
+  merge_options until;
+  until.closes_at = 2'000'000'300;
+  CHECK(report_of(directory.open(), until) == rows{{"main", once(300, 100)}, {"a", once(200, 200)}});
+}
+
 TEST_CASE("a wait that is open at lost records counts") {
   test::uftrace_builder directory;
   records data;

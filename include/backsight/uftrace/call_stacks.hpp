@@ -69,6 +69,8 @@ class call_stacks {
     task_stack& t = tasks_[r.data_index];
     t.consumed_time = r.time;
     if (r.source == record_source::task_file) [[likely]] {
+      if (r.type == record_type::lost && t.last_time != 0) [[unlikely]]
+        t.time_before_loss = t.last_time;
       t.last_time = r.time;
       t.last_was_perf = t.outside_program = false;
     } else {

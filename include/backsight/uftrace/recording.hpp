@@ -192,7 +192,7 @@ class recording_builder {
         case task_event_kind::session: add_session(event); break;
         case task_event_kind::task: add_task(event, event.pid, 0); break;
         case task_event_kind::fork: add_task(event, event.parent, event.parent); break;
-        case task_event_kind::dlopen: add_library(event); break;
+        case task_event_kind::dlopen: add_library(file, event); break;
       }
     }
   }
@@ -269,9 +269,13 @@ class recording_builder {
     return made;
   }
 
-  void add_library(const task_event& event) {
+  /// uftrace ends at a library whose session no line before it names.
+  void add_library(const std::string& file, const task_event& event) {
     const auto known = map_index_.find(event.sid);
-    if (known == map_index_.end()) return;
+    if (known == map_index_.end()) {
+      out_.faults.push_back({file, {errc::unpaired_record, event.offset, event.size}});
+      return;
+    }
     // The end keeps the order of the file until all are sorted by time.
     std::vector<object_mapping>& libraries = out_.sessions[known->second.session].libraries;
     libraries.push_back({event.base, libraries.size(), event.time, object_of(event.name, {})});

@@ -217,7 +217,7 @@ class function_report {
     const std::uint64_t address = stacks_.address(t, level);
     if (address == sched_out) return names.intern("linux:schedule");
     if (address == sched_out_preempted) return names.intern("linux:schedule (pre-empted)");
-    return names.find(data_index, t.last_time, address).name;
+    return names.find(data_index, t.naming_time(), address).name;
   }
 
   /// Adds the function that was just popped.

@@ -29,6 +29,8 @@ struct task_event {
   std::string_view sid;    ///< 16 characters
   std::uint64_t base = 0;
   std::string_view name;
+  std::uint64_t offset = 0;  ///< where the line or message begins
+  std::uint64_t size = 0;    ///< of the line, with its end, or of the message
 };
 
 /// What task.txt holds, in the file's order (which is not always that of time), and the lines that were not understood.
@@ -110,8 +112,10 @@ namespace detail {
     const std::string_view kind = line.substr(0, 4);
     const bool known = kind == "SESS" || kind == "TASK" || kind == "FORK" || kind == "DLOP";
     task_event event;
+    event.offset = text.offset();
+    event.size = line.size() + 1;
     if (known && detail::read_task_line(line, event)) list.events.push_back(event);
-    else list.faults.push_back({known ? errc::bad_text : errc::unknown_record, text.offset(), line.size() + 1});
+    else list.faults.push_back({known ? errc::bad_text : errc::unknown_record, event.offset, event.size});
   }
   if (const auto cut = detail::cut_at(detail::as_text(bytes))) list.faults.push_back({errc::truncated, *cut, 0});
   return list;

@@ -82,6 +82,8 @@ static_assert(record_format<task_message_format<order::little>> && record_format
   with_order(byte_order, [&](auto o) {
     const auto take = [&](const auto& item) {
       task_event event;
+      event.offset = item.offset();
+      event.size = item.bytes().size();
       const auto head = [&](const auto& message) {
         event.time = message[task_message_head::time];
         event.pid = message[task_message_head::pid];

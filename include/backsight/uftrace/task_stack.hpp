@@ -39,8 +39,12 @@ struct task_stack {
   std::int32_t included = 0;        ///< open functions that the function filter includes
   std::int32_t excluded = 0;        ///< open functions that it excludes
   bool outside = false;             ///< nothing is shown here, by these two
-  std::uint64_t last_time = 0;      ///< of its last record in the task file
-  std::uint64_t consumed_time = 0;  ///< of its last record of any source
+  std::uint64_t last_time = 0;         ///< of its last record in the task file; 0 behind lost ones
+  std::uint64_t time_before_loss = 0;  ///< of the record before the last lost ones
+  std::uint64_t consumed_time = 0;     ///< of its last record of any source
+
+  /// A time at which the task's open functions were there, so that their addresses can be named.
+  [[nodiscard]] std::uint64_t naming_time() const noexcept { return last_time != 0 ? last_time : time_before_loss; }
 };
 
 }  // namespace backsight::uftrace

@@ -7,6 +7,7 @@ a header costs to include.
     python3 check_headers.py ROOT list
     python3 check_headers.py ROOT version
     python3 check_headers.py ROOT budget COMPILER [-isystem FOLDER]...
+    python3 check_headers.py ROOT narrow COMPILER [-isystem FOLDER]...
 
 ROOT is the folder of the project. Every check prints what it found wrong and ends with exit code 1, or 77 when it cannot run.
 """
@@ -186,10 +187,41 @@ def check_budget(root, compiler, options):
     return problems
 
 
+def check_narrow(root, compiler, options):
+    """Every header compiles without a warning for a machine of 32 bits, but for those that walk the own process."""
+    command = [compiler, "-std=c++20", "-m32", "-fsyntax-only", "-Wall", "-Wextra", "-Wconversion", "-Wsign-conversion", "-Wshadow",
+               "-Wpedantic", "-Werror", "-I", os.path.join(root, "include"), *options, "-x", "c++", "-"]
+
+    def compiled(source):
+        return subprocess.run(command, input=source, capture_output=True, text=True)
+    if compiled("#include <vector>\n").returncode != 0:
+        print("SKIPPED: this compiler has no library for 32 bits (g++-multilib)")
+        sys.exit(77)
+    own_process = set()
+    includes = {}
+    for header in headers(root):
+        text = open(os.path.join(root, "include", "backsight", header), encoding="utf-8").read()
+        includes[header] = re.findall(r"^#include <([^>]+)>", text, re.MULTILINE)
+        if re.search(r"\busing native_arch\b", text):
+            own_process.add(header)
+    while True:
+        more = {h for h, names in includes.items() if any(f"backsight/{name}" in names for name in own_process)} - own_process
+        if not more:
+            break
+        own_process |= more
+    source = ""
+    for header in sorted(set(includes) - own_process):
+        libraries = [name for name in includes[header] if "." in name and not name.startswith(("backsight/", "boost/"))]
+        there = " && ".join(f"__has_include(<{name}>)" for name in libraries) or "1"
+        source += f"#if {there}\n#include <backsight/{header}>\n#endif\n"
+    print(f"{len(includes) - len(own_process)} headers; not {', '.join(sorted(own_process))}")
+    return compiled(source).stderr.splitlines()
+
+
 def main():
     root, what = sys.argv[1:3]
-    if what == "budget":
-        problems = check_budget(root, sys.argv[3], sys.argv[4:])
+    if what in ("budget", "narrow"):
+        problems = {"budget": check_budget, "narrow": check_narrow}[what](root, sys.argv[3], sys.argv[4:])
     else:
         problems = {"layers": check_layers, "directives": check_directives, "list": check_list, "version": check_version}[what](root)
     for problem in problems:

@@ -64,7 +64,7 @@ class pc_inserter {
   /// Adds `pc`. Precondition: attach() was called.
   void insert(std::uint64_t pc) {
     const std::uint64_t number = pc / pc_set::page_size;
-    slot& recent = recent_[number % recent_.size()];
+    slot& recent = recent_[static_cast<std::size_t>(number % recent_.size())];
     if (recent.number != number || recent.bits == nullptr) [[unlikely]] look_up(number);
     // Most addresses are in the set already: a store for each would make the next one wait for it.
     std::uint64_t& word = recent.bits[pc / 64 % pc_set::words];
@@ -78,7 +78,9 @@ class pc_inserter {
     std::uint64_t* bits = nullptr;
   };
   // Not inlined, so that the loop around insert() keeps its registers.
-  [[gnu::noinline]] void look_up(std::uint64_t number) { recent_[number % recent_.size()] = {number, set_->page(number)}; }
+  [[gnu::noinline]] void look_up(std::uint64_t number) {
+    recent_[static_cast<std::size_t>(number % recent_.size())] = {number, set_->page(number)};
+  }
 
   pc_set* set_ = nullptr;
   std::array<slot, 256> recent_{};

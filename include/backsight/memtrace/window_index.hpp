@@ -125,21 +125,22 @@ inline constexpr std::size_t index_header_summed = size_of<index_header> - 8;
     item.set(index_entry::skipped, w.skipped).set(index_entry::idle_time, w.idle_time);
     append(item.bytes());
   }
-  std::vector<std::uint64_t> by_ordinal(windows.size());
+  std::vector<std::size_t> by_ordinal(windows.size());
   for (std::size_t i = 0; i < windows.size(); ++i) by_ordinal[i] = i;
-  std::stable_sort(by_ordinal.begin(), by_ordinal.end(), [&](std::uint64_t a, std::uint64_t b) {
+  std::stable_sort(by_ordinal.begin(), by_ordinal.end(), [&](std::size_t a, std::size_t b) {
     return windows[a].file != windows[b].file ? windows[a].file < windows[b].file
                                               : windows[a].what.ordinal < windows[b].what.ordinal;
   });
-  for (const std::uint64_t number : by_ordinal) {
+  for (const std::size_t number : by_ordinal) {
     std::array<std::byte, 8> stored{};
-    store<order::little>(stored.data(), number);
+    store<order::little>(stored.data(), std::uint64_t{number});
     append(stored);
   }
-  std::uint64_t first = 0, text = 0;
+  std::size_t first = 0;
+  std::uint64_t text = 0;
   for (std::uint32_t i = 0; i < files.size(); ++i) {
     const indexed_file& file = files[i];
-    std::uint64_t count = 0;
+    std::size_t count = 0;
     while (first + count < windows.size() && windows[first + count].file == i) ++count;
     owned_record<index_file, order::little> item;
     item.set(index_file::size, file.size).set(index_file::content, file.content).set(index_file::changed, file.changed);

@@ -101,7 +101,7 @@ class function_report {
     bool stale = true;
 
     [[nodiscard]] static std::size_t slot(std::uint64_t address) noexcept {
-      return (address * 0x9e3779b97f4a7c15ULL) >> 54;
+      return static_cast<std::size_t>((address * 0x9e3779b97f4a7c15ULL) >> 54);
     }
     void recount(const task_stack& t) {
       count.assign(size, 0);

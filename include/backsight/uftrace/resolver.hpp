@@ -75,7 +75,7 @@ class resolver {
     range& r = ranges_[data_index];
     if (time < r.from || time >= r.until) enter_range(r, data_index, time);
     const std::uint64_t key = address | std::uint64_t{r.session} << 48;
-    cached& slot = cache_[(key * 0x9e3779b97f4a7c15ULL) >> (64 - cache_bits)];
+    cached& slot = cache_[static_cast<std::size_t>((key * 0x9e3779b97f4a7c15ULL) >> (64 - cache_bits))];
     if (slot.key == key && address < (std::uint64_t{1} << 48)) [[likely]] return *slot.found;
     return search(slot, r.session, time, address);
   }

@@ -72,7 +72,8 @@ class loaded_libraries {
     for (; at != places_.begin() && (at - 1)->end_of_all > address; ++steps) {
       --at;
       if (at->end <= address) continue;
-      const auto begin = times_.begin() + at->times, end = begin + at->count;
+      const auto begin = times_.begin() + static_cast<std::ptrdiff_t>(at->times);
+      const auto end = begin + static_cast<std::ptrdiff_t>(at->count);
       const auto after =
           std::upper_bound(begin, end, time, [](std::uint64_t t, const auto& loading) { return t < loading.first; });
       if (after == begin) continue;

@@ -10,11 +10,11 @@ using namespace backsight::uftrace;
 
 namespace {
 
-constexpr std::uint64_t function = 0x5500000;
+constexpr std::uint64_t function_address = 0x5500000;
 
 /// Gives the repair what a recorder writes for that level.
 constexpr depth_repair::result take(depth_repair& repair, record_type type, std::uint64_t level) {
-  const std::uint64_t word = (function << 16) + (level << 6);
+  const std::uint64_t word = (function_address << 16) + (level << 6);
   return repair(type, static_cast<std::uint16_t>(word >> 6 & 0x3ff), word >> 16);
 }
 
@@ -22,7 +22,7 @@ constexpr depth_repair::result take(depth_repair& repair, record_type type, std:
 constexpr bool comes_back(std::uint64_t height, record_type type, std::uint64_t level) {
   depth_repair repair(height);
   const auto got = take(repair, type, level);
-  return got.depth == level && got.address == function &&
+  return got.depth == level && got.address == function_address &&
          repair.height() == level + (type == record_type::entry ? 1 : 0);
 }
 
@@ -33,14 +33,14 @@ TEST_CASE("depth and address beyond 1023 levels come back") {
   for (std::uint64_t depth = 0; depth < 3000; ++depth) {
     const auto item = take(repair, record_type::entry, depth);
     REQUIRE(item.depth == depth);
-    REQUIRE(item.address == function);
+    REQUIRE(item.address == function_address);
     REQUIRE(repair.height() == depth + 1);
     REQUIRE(repair.height_before(record_type::entry) == depth);
   }
   for (std::uint64_t depth = 3000; depth-- != 0;) {
     const auto item = take(repair, record_type::exit, depth);
     REQUIRE(item.depth == depth);
-    REQUIRE(item.address == function);
+    REQUIRE(item.address == function_address);
     REQUIRE(repair.height() == depth);
     REQUIRE(repair.height_before(record_type::exit) == depth + 1);
   }

@@ -5,10 +5,13 @@ set(BACKSIGHT_HEADERS
   include/backsight/version.hpp
 
   include/backsight/analysis/call_stack.hpp
+  include/backsight/analysis/call_stacks.hpp
   include/backsight/analysis/call_tree.hpp
   include/backsight/analysis/distribution.hpp
+  include/backsight/analysis/filter.hpp
   include/backsight/analysis/function_table.hpp
   include/backsight/analysis/parallel.hpp
+  include/backsight/analysis/run.hpp
 
   include/backsight/cfi/address_space.hpp
   include/backsight/cfi/arch/aarch64.hpp
@@ -53,8 +56,10 @@ set(BACKSIGHT_HEADERS
   include/backsight/cfi/unwind.hpp
   include/backsight/cfi/unwind_rule.hpp
 
+  include/backsight/core/analyzer.hpp
   include/backsight/core/any_record.hpp
   include/backsight/core/bytes.hpp
+  include/backsight/core/call_trace.hpp
   include/backsight/core/checksum.hpp
   include/backsight/core/cursor.hpp
   include/backsight/core/error.hpp
@@ -88,6 +93,7 @@ set(BACKSIGHT_HEADERS
   include/backsight/emit/dot.hpp
   include/backsight/emit/folded.hpp
   include/backsight/emit/perfetto.hpp
+  include/backsight/emit/timeline.hpp
 
   include/backsight/io/container.hpp
   include/backsight/io/inflate.hpp
@@ -146,6 +152,7 @@ set(BACKSIGHT_HEADERS
   include/backsight/uftrace/arguments.hpp
   include/backsight/uftrace/call_stacks.hpp
   include/backsight/uftrace/call_tree.hpp
+  include/backsight/uftrace/calls.hpp
   include/backsight/uftrace/debug_file.hpp
   include/backsight/uftrace/depth_repair.hpp
   include/backsight/uftrace/detail/external_records.hpp
@@ -190,12 +197,15 @@ set(BACKSIGHT_HEADERS
   include/backsight/xray/basic.hpp
   include/backsight/xray/block_index.hpp
   include/backsight/xray/blocks.hpp
+  include/backsight/xray/calls.hpp
   include/backsight/xray/events.hpp
   include/backsight/xray/fdr.hpp
   include/backsight/xray/instr_map.hpp
   include/backsight/xray/log.hpp
+  include/backsight/xray/names.hpp
   include/backsight/xray/profile.hpp
   include/backsight/xray/profile_schema.hpp
   include/backsight/xray/schema.hpp
+  include/backsight/xray/threads.hpp
   include/backsight/xray/xray.hpp
 )

@@ -24,7 +24,7 @@ int main(int count, char** words) {
   std::map<std::uint64_t, analysis::call_stack> stacks;  // by thread
   std::map<std::uint64_t, std::uint64_t> self_times;     // nanoseconds by function
   const auto faults = uftrace::for_each_call(names, [&](const uftrace::call_event& event) {
-    stacks[event.thread].take(
+    stacks[event.thread].on(
         event, [](auto&, std::size_t) {},
         [&](const analysis::finished_call& call, const auto&) { self_times[call.function] += call.self; });
   });

@@ -13,7 +13,7 @@ template <backsight::call_event Event, class Name, class Emit>
 void emit_nested(backsight::analysis::call_stack& stack, const Event& event, Name&& name_of, Emit&& emit) {
   using backsight::event_kind;
   using backsight::analysis::call_stack;
-  stack.take(
+  stack.on(
       event, [&](const call_stack::frame& frame, std::size_t) { emit(event_kind::enter, name_of(frame.function)); },
       [&](const backsight::analysis::finished_call& call, const call_stack::frame&) {
         emit(event_kind::exit, name_of(call.function));

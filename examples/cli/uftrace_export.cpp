@@ -323,7 +323,7 @@ int export_perfetto(const arguments& from, const uftrace_data& data, output& to)
 int export_dot(const arguments& from, const uftrace_data& data, output& to) {
   uftrace::resolver names(data.recording());
   analysis::call_tree tree;
-  const int code = for_each_with_stack(from, data, names, [&](analysis::call_stack& stack, const uftrace::call_event& event) { tree.take(stack, event); });
+  const int code = for_each_with_stack(from, data, names, [&](analysis::call_stack&, const uftrace::call_event& event) { tree.on(event); });
   emit::dot(
       output_iterator(to), tree, [&](std::uint64_t function) { return std::string_view(names.name(static_cast<std::uint32_t>(function))); },
       [&](output_iterator out, std::uint64_t time) { return text::literal(text::decimal(out, time), " ns"); });

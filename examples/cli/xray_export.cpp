@@ -4,13 +4,10 @@
 #include <map>
 
 #include <backsight/analysis/call_tree.hpp>
-#include <backsight/emit/chrome_json.hpp>
-#include <backsight/emit/dot.hpp>
-#include <backsight/emit/folded.hpp>
-#include <backsight/emit/perfetto.hpp>
+#include <backsight/xray/calls.hpp>
 
+#include "calls.hpp"
 #include "llvm_yaml.hpp"
-#include "nested_events.hpp"
 #include "xray_trace.hpp"
 
 namespace cli {
@@ -18,40 +15,6 @@ namespace cli {
 using namespace backsight;
 
 namespace {
-
-/// Calls `f(stack, event)` for each event, thread by thread, with the stack of its thread.
-template <class F>
-void for_each_with_stack(xray_trace& trace, F&& f) {
-  progress shown(trace.log().bytes().size());
-  std::uint64_t count = 0;
-  for (const auto& thread : trace.threads()) {
-    std::map<std::pair<std::int32_t, std::int32_t>, analysis::call_stack> stacks;
-    trace.for_each_event(thread, [&](const xray::event& event) {
-      if ((++count & (events_between_updates - 1)) == 0) shown.add(bytes_between_updates);
-      f(stacks[{event.process, event.thread}], event);
-    });
-  }
-}
-
-analysis::call_tree tree_of(xray_trace& trace) {
-  analysis::call_tree tree;
-  for_each_with_stack(trace, [&](analysis::call_stack& stack, const xray::event& event) { tree.take(stack, event); });
-  return tree;
-}
-
-/// Begins and ends of calls, and what else the log holds.
-template <class Emitter>
-void emit_nested(xray_trace& trace, xray_names& names, Emitter& emitter) {
-  for_each_with_stack(trace, [&](analysis::call_stack& stack, const xray::event& event) {
-    const auto emit = [&](event_kind kind, std::string_view name) {
-      emitter.event(kind, name, event.process, event.thread, trace.log().to_ns(event.time));
-    };
-    if (event.kind == event_kind::mark) {
-      return emit(event_kind::mark, {reinterpret_cast<const char*>(event.payload.data()), event.payload.size()});
-    }
-    cli::emit_nested(stack, event, [&](std::uint64_t function) { return std::string_view(names[function].function); }, emit);
-  });
-}
 
 /// `llvm-xray convert -f yaml`: all records sorted by time. Two of its fields leak from one record to the next within a
 /// thread, which is copied: the function id of an event is that of the record before it, and the type of a typed event
@@ -100,7 +63,7 @@ int export_llvm_yaml(xray_trace& trace, xray_names& names, const arguments& aske
   for (const line& at : lines) {
     const auto& event = at.event;
     out.print("  - { type: %u, func-id: %" PRId32 ", function: ", unsigned{at.type}, static_cast<std::int32_t>(at.function));
-    out.write(yaml_scalar(names.knows(at.function) ? names[at.function].function : std::to_string(static_cast<std::int32_t>(at.function))));
+    out.write(yaml_scalar(names.knows(at.function) ? names[at.function] : std::to_string(static_cast<std::int32_t>(at.function))));
     if (!event.arguments.empty()) {
       out.write(", args: [ ");
       for (std::size_t i = 0; i < event.arguments.size(); ++i) out.print("%s%" PRIu64, i == 0 ? "" : ", ", event.arguments[i]);
@@ -126,7 +89,7 @@ int export_llvm_yaml(xray_trace& trace, xray_names& names, const arguments& aske
 int export_llvm_chrome(xray_trace& trace, xray_names& names, const arguments& asked) {
   const auto& log = trace.log();
   const auto name_of = [&](std::uint64_t function) {
-    return names.knows(function) ? names[function].function : std::to_string(static_cast<std::int32_t>(function));
+    return names.knows(function) ? names[function] : std::to_string(static_cast<std::int32_t>(function));
   };
   const double scale = 1e6 / static_cast<double>(log.ticks_per_second());
   const bool with_process = log.version() >= 3;
@@ -182,81 +145,21 @@ int xray_export(const arguments& asked) {
     if (asked.to == "chrome") return export_llvm_chrome(trace, names, asked);
     return no_such_form(("export to " + asked.to).c_str());
   }
-  if (asked.to == "dot") return xray_graph(asked);
-  output out(asked.output);
-  if (asked.to == "chrome") {
-    emit::chrome_json emitter{output_iterator(out)};
-    emit_nested(trace, names, emitter);
-    emitter.finish();
-  } else if (asked.to == "perfetto") {
-    emit::perfetto emitter{output_iterator(out)};
-    emit_nested(trace, names, emitter);
-    emitter.finish();
-  } else {
-    emit::folded(
-        output_iterator(out), tree_of(trace), [&](std::uint64_t function) { return std::string_view(names[function].function); },
-        [&](const analysis::call_tree::node& node) { return trace.log().to_ns(node.self); });
-  }
-  return out.close(trace.report_faults());
+  return export_calls(xray::calls(trace.log(), names.names()), trace.log().bytes().size(), asked, trace.faults());
 }
 
 int xray_graph(const arguments& asked) {
   xray_trace trace;
   xray_names names;
   if (!trace.open(asked.path()) || !names.open(asked.symbols)) return bad_input;
-  output out(asked.output);
-  const bool ticks = trace.log().ticks_per_second() == 0;
-  emit::dot(
-      output_iterator(out), tree_of(trace), [&](std::uint64_t function) { return std::string_view(names[function].function); },
-      [&](output_iterator to, std::uint64_t time) { return text::literal(text::decimal(to, trace.log().to_ns(time)), ticks ? " ticks" : " ns"); });
-  return out.close(trace.report_faults());
+  return write_graph(xray::calls(trace.log(), names.names()), trace.log().bytes().size(), asked, trace.faults());
 }
 
 int xray_stacks(const arguments& asked) {
   xray_trace trace;
   xray_names names;
   if (!trace.open(asked.path()) || !names.open(asked.symbols)) return bad_input;
-  const analysis::call_tree tree = tree_of(trace);
-  std::vector<analysis::call_tree::node_id> order;
-  std::uint64_t sum = 0;
-  for (analysis::call_tree::node_id id = 1; id < tree.nodes().size(); ++id) {
-    sum += tree.nodes()[id].self;
-    if (tree.nodes()[id].count != 0) order.push_back(id);
-  }
-  std::ranges::stable_sort(order, [&](auto a, auto b) { return tree.nodes()[a].self > tree.nodes()[b].self; });
-  const std::size_t limit = static_cast<std::size_t>(asked.limit.value_or(asked.format == "text" ? 20 : order.size()));
-  if (order.size() > limit) order.resize(limit);
-
-  const char* const unit = trace.log().ticks_per_second() == 0 ? "ticks" : "ns";
-  output out("-");
-  const char s = asked.format == "tsv" ? '\t' : ',';
-  if (asked.format == "json") out.write("[");
-  else if (asked.format == "text") out.print("%8s %14s %14s %10s  path\n", "self", (std::string("self ") + unit).c_str(), (std::string("total ") + unit).c_str(), "calls");
-  else out.print("self_%s%ctotal_%s%ccount%cpath\n", unit, s, unit, s, s);
-  const char* before = "\n";
-  for (const auto id : order) {
-    const auto& node = tree.nodes()[id];
-    std::string path;
-    for (const std::uint64_t function : tree.path(id)) path += (path.empty() ? "" : ";") + names[function].function;
-    const std::uint64_t self = trace.log().to_ns(node.self), total = trace.log().to_ns(node.total);
-    if (asked.format == "text") {
-      out.print("%7.2f%% %14" PRIu64 " %14" PRIu64 " %10" PRIu64 "  ", sum == 0 ? 0.0 : 100.0 * static_cast<double>(node.self) / static_cast<double>(sum),
-                self, total, node.count);
-      out.write(path);
-      out.write("\n");
-    } else if (asked.format == "json") {
-      out.print("%s{\"self_%s\":%" PRIu64 ",\"total_%s\":%" PRIu64 ",\"count\":%" PRIu64 ",\"path\":", std::exchange(before, ",\n"), unit, self, unit,
-                total, node.count);
-      text::quoted(output_iterator(out), path);
-      out.write("}");
-    } else {
-      out.print("%" PRIu64 "%c%" PRIu64 "%c%" PRIu64 "%c", self, s, total, s, node.count, s);
-      text::cell(output_iterator(out), path, s);
-      out.write("\n");
-    }
-  }
-  if (asked.format == "json") out.write("\n]\n");
-  return out.close(trace.report_faults());
+  return show_stacks(xray::calls(trace.log(), names.names()), trace.log().bytes().size(), asked, trace.faults());
 }
 
 }  // namespace cli

@@ -93,8 +93,8 @@ void print_json(output& out, const xray_trace& trace, const summary& all) {
   if (all.events != 0) out.print(",\"first_tsc\":%" PRIu64 ",\"last_tsc\":%" PRIu64, all.first, all.last);
   out.write(",\"faults\":[");
   separator = "";
-  for (const auto& [offset, fault] : trace.faults()) {
-    out.print("%s{\"offset\":%" PRIu64 ",\"message\":\"%s\",\"skipped\":%" PRIu64 "}", std::exchange(separator, ","), offset,
+  for (const auto& [place, fault] : trace.faults().all()) {
+    out.print("%s{\"offset\":%" PRIu64 ",\"message\":\"%s\",\"skipped\":%" PRIu64 "}", std::exchange(separator, ","), place.second,
               message(fault.code), fault.skipped);
   }
   out.write("]}\n");
@@ -118,8 +118,8 @@ void print_text(output& out, const xray_trace& trace, const summary& all) {
   out.print("threads       %zu\n", all.threads.size());
   for (const auto& [process, thread] : all.threads) out.print("  process %" PRId32 ", thread %" PRId32 "\n", process, thread);
   out.print("faults        %zu\n", trace.faults().size());
-  for (const auto& [offset, fault] : trace.faults()) {
-    out.print("  offset %" PRIu64 ": %s, %" PRIu64 " bytes skipped\n", offset, message(fault.code), fault.skipped);
+  for (const auto& [place, fault] : trace.faults().all()) {
+    out.print("  offset %" PRIu64 ": %s, %" PRIu64 " bytes skipped\n", place.second, message(fault.code), fault.skipped);
   }
 }
 

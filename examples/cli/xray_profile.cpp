@@ -172,7 +172,7 @@ int profile_report(const arguments& asked) {
   else out.print("id%ccount%csum_ticks%cself_ticks%cfunction\n", s, s, s, s);
   const char* before = "\n";
   for (const function_sum& at : rows) {
-    const std::string& name = names[at.function].function;
+    const std::string& name = names[at.function];
     if (asked.format == "json") {
       out.print("%s{\"id\":%" PRIu64 ",\"count\":%" PRIu64 ",\"sum_ticks\":%" PRIu64 ",\"self_ticks\":%" PRIu64
                 ",\"function\":",

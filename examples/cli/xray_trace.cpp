@@ -2,7 +2,7 @@
 #include "xray_trace.hpp"
 
 #include <algorithm>
-#include <cinttypes>
+#include <utility>
 
 namespace cli {
 
@@ -21,6 +21,8 @@ std::string close_brackets(std::string_view name) {
   return closed;
 }
 
+std::string readable(const std::string& name) { return close_brackets(demangle(name)); }
+
 }  // namespace
 
 int no_such_form(const char* command) {
@@ -31,31 +33,16 @@ int no_such_form(const char* command) {
 bool xray_names::open(const std::string& path) {
   if (path.empty()) return true;
   if (!file_.open(path)) return false;
-  const auto image = elf::open(file_.bytes());
-  if (!image) return report_error(path, image.error()), false;
-  auto map = xray::read_instr_map(*image);
-  if (!map) return report_error(path, map.error(), "xray_instr_map"), false;
-  map_ = std::move(map).value();
-  symbols_ = elf::symbol_index(*image, elf::symbols(*image));
+  auto opened = xray::function_names::open(file_.bytes(), &readable);
+  if (!opened) return report_error(path, opened.error(), "xray_instr_map"), false;
+  names_ = std::move(opened).value();
   return true;
 }
 
-const xray_names::entry& xray_names::operator[](std::uint64_t function) {
-  const auto [at, inserted] = cache_.try_emplace(function);
-  entry& found = at->second;
-  if (!inserted) return found;
-  const auto address = map_.address_of(static_cast<std::uint32_t>(function));
-  if (!address) {
-    found.function = "#" + std::to_string(function);
-  } else if (const auto symbol = symbols_.find(*address)) {
-    found.function = close_brackets(demangle(std::string(symbol->found.name)));
-    found.source = (symbol->file.empty() ? "<invalid>" : std::string(symbol->file)) + ":0:0";
-  } else {
-    char text[24];
-    std::snprintf(text, sizeof text, "@(%" PRIx64 ")", *address);
-    found.function = text;
-  }
-  return found;
+std::string xray_names::source_of(std::uint64_t function) const {
+  const auto& known = names_[function];
+  if (!known.named) return "(unknown)";
+  return (known.source.empty() ? "<invalid>" : std::string(known.source)) + ":0:0";
 }
 
 bool xray_trace::open(const std::string& path, bool any_version) {
@@ -75,28 +62,10 @@ bool xray_trace::open(const std::string& path, bool any_version) {
   return true;
 }
 
-int xray_trace::report_faults() const {
-  for (const auto& [offset, fault] : faults_) report_fault(path_, fault);
-  return faults_.empty() ? success : bad_input;
-}
-
 std::vector<xray_trace::traced_thread> xray_trace::threads(bool merge_processes) {
-  std::vector<traced_thread> found;
-  if (log_.type() == xray::log_type::basic) return {traced_thread{}};
-  auto index = xray::index_blocks(log_);
-  if (index.error()) add_fault({index.error().code, index.error().offset, log_.bytes().size() - index.error().offset});
-  auto& blocks = index.partial();
-  xray::sort_by_thread(blocks);
-  if (merge_processes) {
-    std::stable_sort(blocks.begin(), blocks.end(), [](const auto& a, const auto& b) { return a.thread_id < b.thread_id; });
-  }
-  for (const auto& info : blocks) {
-    const bool same = !found.empty() && found.back().id == info.thread_id &&
-                      (merge_processes || found.back().process == info.process_id);
-    if (!same) found.push_back({info.process_id, info.thread_id, {}});
-    found.back().blocks.push_back(info.where);
-  }
-  return found;
+  auto found = xray::threads_of(log_, merge_processes);
+  if (found.error()) add_fault({found.error().code, found.error().offset, log_.bytes().size() - found.error().offset});
+  return std::move(found).partial();
 }
 
 std::vector<xray::event> xray_trace::sorted_events() {

@@ -20,7 +20,7 @@ namespace {
 std::vector<finished_call> calls_of(call_stack& stack, const std::vector<test::call_event>& events) {
   std::vector<finished_call> calls;
   for (const auto& event : events) {
-    stack.take(
+    stack.on(
         event, [](const call_stack::frame&, std::size_t) {},
         [&](const finished_call& call, const call_stack::frame&) { calls.push_back(call); });
   }
@@ -111,17 +111,17 @@ TEST_CASE("very many exits of functions that are not open do not each search the
   call_stack stack;
   const auto nothing = [](const auto&...) {};
   constexpr std::uint64_t levels = 20000;
-  for (std::uint64_t i = 0; i < levels; ++i) stack.take(enter(i, i), nothing, nothing);
+  for (std::uint64_t i = 0; i < levels; ++i) stack.on(enter(i, i), nothing, nothing);
   // Four hundred thousand searches of this stack would take a minute.
-  for (std::uint64_t i = 0; i < 20 * levels; ++i) stack.take(exit(levels + i, levels), nothing, nothing);
+  for (std::uint64_t i = 0; i < 20 * levels; ++i) stack.on(exit(levels + i, levels), nothing, nothing);
   CHECK(stack.faults().unmatched_exits == 20 * levels);
-  stack.take(enter(7, levels), nothing, nothing);
-  stack.take(exit(7, levels), nothing, nothing);
+  stack.on(enter(7, levels), nothing, nothing);
+  stack.on(exit(7, levels), nothing, nothing);
   CHECK(stack.frames().size() == levels);
   std::uint64_t ended = 0;
-  stack.take(exit(levels / 2, levels), nothing, [&](const auto&, const auto&) { ++ended; });
+  stack.on(exit(levels / 2, levels), nothing, [&](const auto&, const auto&) { ++ended; });
   CHECK(ended == levels / 2);
-  stack.take(exit(levels - 1, levels), nothing, nothing);
+  stack.on(exit(levels - 1, levels), nothing, nothing);
   CHECK(stack.frames().size() == levels / 2);
 }
 
@@ -133,8 +133,8 @@ TEST_CASE("calls that begin behind very many exits in vain are found when they e
        {std::uint64_t{10}, std::uint64_t{65}, std::uint64_t{66}, std::uint64_t{67}, std::uint64_t{300}}) {
     CAPTURE(in_vain);
     call_stack stack;
-    for (std::uint64_t i = 0; i < levels; ++i) stack.take(enter(i, i), nothing, nothing);
-    for (std::uint64_t i = 0; i < in_vain; ++i) stack.take(exit(5000, levels), nothing, nothing);
+    for (std::uint64_t i = 0; i < levels; ++i) stack.on(enter(i, i), nothing, nothing);
+    for (std::uint64_t i = 0; i < in_vain; ++i) stack.on(exit(5000, levels), nothing, nothing);
     CHECK(stack.faults().unmatched_exits == in_vain);
     // A new function, and another call of one that is open, both beneath a call that has no exit.
     const auto calls =
@@ -168,8 +168,8 @@ TEST_CASE("recursive calls are all found behind very many exits in vain") {
   constexpr std::uint64_t levels = 1000;
   const auto nothing = [](const auto&...) {};
   call_stack stack;
-  for (std::uint64_t i = 0; i < levels; ++i) stack.take(enter(1 + i % 2, i), nothing, nothing);
-  for (std::uint64_t i = 0; i < 100; ++i) stack.take(exit(9, levels), nothing, nothing);
+  for (std::uint64_t i = 0; i < levels; ++i) stack.on(enter(1 + i % 2, i), nothing, nothing);
+  for (std::uint64_t i = 0; i < 100; ++i) stack.on(exit(9, levels), nothing, nothing);
   // Each exit of 1 closes the 2 above it too.
   for (std::uint64_t i = 1; i <= levels / 2; ++i) {
     const auto calls = calls_of(stack, {exit(1, levels + i)});
@@ -197,7 +197,7 @@ TEST_CASE("a call is told of when it begins, at its level, and when it ends, whi
   std::vector<std::size_t> open;
   std::uint64_t tags = 0;
   for (const auto& event : {enter(1, 0), enter(2, 1), mark(1), enter(3, 2), exit(2, 5), exit(1, 6)}) {
-    stack.take(
+    stack.on(
         event,
         [&](call_stack::frame& frame, std::size_t depth) {
           begun.emplace_back(frame.function, depth);

@@ -31,16 +31,14 @@ std::map<std::uint64_t, sums> rows_of(analysis::function_table& table) {
 TEST_CASE("a function table counts calls, total and self time, also of ids beyond the dense part") {
   constexpr std::uint64_t far = 0x0fffffff;
   analysis::function_table table;
-  analysis::call_stack stack;
-  for (const auto& event : {enter(1, 0), enter(far, 2), exit(far, 5), enter(far, 6), exit(far, 8), exit(1, 10)}) table.take(stack, event);
+  for (const auto& event : {enter(1, 0), enter(far, 2), exit(far, 5), enter(far, 6), exit(far, 8), exit(1, 10)}) table.on(event);
   CHECK(rows_of(table) == std::map<std::uint64_t, sums>{{1, {1, 10, 5}}, {far, {2, 5, 5}}});
 }
 
 TEST_CASE("merged function tables equal one of all events") {
   analysis::function_table first, second, both;
-  analysis::call_stack a, b, c;
-  for (const auto& event : {enter(1, 0), exit(1, 4)}) first.take(a, event), both.take(c, event);
-  for (const auto& event : {enter(1, 5), enter(70000, 6), exit(70000, 7), exit(1, 9)}) second.take(b, event), both.take(c, event);
+  for (const auto& event : {enter(1, 0), exit(1, 4)}) first.on(event), both.on(event);
+  for (const auto& event : {enter(1, 5), enter(70000, 6), exit(70000, 7), exit(1, 9)}) second.on(event), both.on(event);
   first.merge(second);
   CHECK(rows_of(first) == rows_of(both));
 }

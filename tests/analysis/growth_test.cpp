@@ -19,7 +19,7 @@ bool grows_like_its_input(ExitOf&& exit_of) {
     analysis::call_stack stack;
     std::uint64_t calls = 0;
     const auto take = [&](const test::call_event& event) {
-      stack.take(event, [](const auto&, std::size_t) {}, [&](const auto&, const auto&) { ++calls; });
+      stack.on(event, [](const auto&, std::size_t) {}, [&](const auto&, const auto&) { ++calls; });
     };
     for (std::uint64_t i = 0; i < n; ++i) take(test::enter(i, i));
     for (std::uint64_t i = 0; i < n; ++i) take(exit_of(n, i));

@@ -14,8 +14,7 @@ using test::exit;
 
 TEST_CASE("a DOT graph adds up nodes and edges over all paths and escapes names") {
   analysis::call_tree tree;
-  analysis::call_stack stack;
-  for (const auto& event : {enter(1, 0), enter(2, 1), exit(2, 3), exit(1, 4), enter(3, 5), enter(2, 6), exit(2, 7), exit(3, 8)}) tree.take(stack, event);
+  for (const auto& event : {enter(1, 0), enter(2, 1), exit(2, 3), exit(1, 4), enter(3, 5), enter(2, 6), exit(2, 7), exit(3, 8)}) tree.on(event);
   constexpr std::string_view names[]{"", "a", "say \"b\"", "c\\d"};
   std::string text;
   emit::dot(
@@ -34,11 +33,10 @@ TEST_CASE("a DOT graph adds up nodes and edges over all paths and escapes names"
 
 TEST_CASE("an edge of a DOT graph shows all the time of its calls, a node the time of its own") {
   analysis::call_tree tree;
-  analysis::call_stack stack;
   // main calls a twice, a calls b once and a itself once.
   for (const auto& event : {enter(0, 0), enter(1, 10), enter(2, 20), exit(2, 50), exit(1, 60), enter(1, 70),
                             enter(1, 80), exit(1, 81), exit(1, 90), exit(0, 100)}) {
-    tree.take(stack, event);
+    tree.on(event);
   }
   constexpr std::string_view names[]{"main", "two\nlines", "b"};
   std::string text;
@@ -67,8 +65,7 @@ TEST_CASE("a DOT graph of nothing is a graph") {
 
 TEST_CASE("names of nodes may be strings that are made for each call, and hold what they like") {
   analysis::call_tree tree;
-  analysis::call_stack stack;
-  for (const auto& event : {enter(1, 0), exit(1, 4)}) tree.take(stack, event);
+  for (const auto& event : {enter(1, 0), exit(1, 4)}) tree.on(event);
   std::string text;
   emit::dot(
       std::back_inserter(text), tree,

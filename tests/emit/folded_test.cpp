@@ -14,8 +14,7 @@ using test::exit;
 
 TEST_CASE("folded stacks name each path with its own time and leave out paths without") {
   analysis::call_tree tree;
-  analysis::call_stack stack;
-  for (const auto& event : {enter(1, 0), enter(2, 0), enter(3, 2), exit(3, 7), exit(2, 7), exit(1, 10)}) tree.take(stack, event);
+  for (const auto& event : {enter(1, 0), enter(2, 0), enter(3, 2), exit(3, 7), exit(2, 7), exit(1, 10)}) tree.on(event);
   constexpr std::string_view names[]{"", "main", "op;erator", "leaf\nlast"};
   std::string text;
   emit::folded(
@@ -26,11 +25,10 @@ TEST_CASE("folded stacks name each path with its own time and leave out paths wi
 
 TEST_CASE("a path of width 0 has no line, one of width 1 has") {
   analysis::call_tree tree;
-  analysis::call_stack stack;
   // The caller has no time of its own; neither has the second callee.
   for (const auto& event :
        {enter(1, 0), enter(2, 0), exit(2, 9), enter(3, 9), exit(3, 9), enter(4, 9), exit(4, 10), exit(1, 10)})
-    tree.take(stack, event);
+    tree.on(event);
   constexpr std::string_view names[]{"", "a", "b", "c", "d"};
   const auto lines_of = [&](auto value) {
     std::string text;
@@ -46,8 +44,7 @@ TEST_CASE("a path of width 0 has no line, one of width 1 has") {
 
 TEST_CASE("names may be strings that are made for each call") {
   analysis::call_tree tree;
-  analysis::call_stack stack;
-  for (const auto& event : {enter(1, 0), enter(2, 2), exit(2, 7), exit(1, 10)}) tree.take(stack, event);
+  for (const auto& event : {enter(1, 0), enter(2, 2), exit(2, 7), exit(1, 10)}) tree.on(event);
   std::string text;
   emit::folded(
       std::back_inserter(text), tree,
@@ -59,8 +56,7 @@ TEST_CASE("names may be strings that are made for each call") {
 
 TEST_CASE("a carriage return in a name is a blank too") {
   analysis::call_tree tree;
-  analysis::call_stack stack;
-  for (const auto& event : {enter(1, 0), exit(1, 4)}) tree.take(stack, event);
+  for (const auto& event : {enter(1, 0), exit(1, 4)}) tree.on(event);
   std::string text;
   emit::folded(
       std::back_inserter(text), tree, [](std::uint64_t) { return std::string_view("a\r\nb"); },

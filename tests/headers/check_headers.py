@@ -32,6 +32,7 @@ MAY_INCLUDE = {
 # Arrows that single headers may have beside those.
 EXTRA_ARROWS = {
     "xray/instr_map.hpp": ["elf"],
+    "xray/names.hpp": ["elf"],
     "uftrace/elf_symbols.hpp": ["elf"],
 }
 
@@ -40,6 +41,8 @@ FORBIDDEN = {"iostream", "sstream", "memory", "ranges", "regex", "functional", "
 FREE_FOLDERS = {"analysis", "emit", "io", "names"}
 # Of these formats only the records and their ranges; sessions (many files put together) and analyzers may use what they need.
 RECORDS_ONLY = {
+    "xray": {"schema.hpp", "fdr.hpp", "basic.hpp", "log.hpp", "blocks.hpp", "events.hpp", "block_index.hpp", "instr_map.hpp",
+             "profile_schema.hpp", "profile.hpp", "xray.hpp"},
     "uftrace": {"schema.hpp", "records.hpp", "task_list.hpp", "info.hpp"},
     "memtrace": {"schema.hpp", "raw_schema.hpp", "types.hpp", "raw.hpp", "final.hpp", "entries.hpp", "pc_set.hpp"},
 }

@@ -13,6 +13,7 @@ struct call_event {
   std::uint64_t function = 0;
   std::uint64_t time = 0;
   std::uint64_t thread = 1;
+  std::int64_t process = 1;
 };
 static_assert(backsight::call_event<call_event>);
 

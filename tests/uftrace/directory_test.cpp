@@ -290,7 +290,7 @@ TEST_CASE("the events work with an analyzer of any format") {
   analysis::call_stack stack;
   std::uint64_t calls = 0;
   (void)for_each_call(names, [&](const uftrace::call_event& event) {
-    stack.take(event, [](auto&, std::size_t) {}, [&](const analysis::finished_call&, const auto&) { ++calls; });
+    stack.on(event, [](auto&, std::size_t) {}, [&](const analysis::finished_call&, const auto&) { ++calls; });
   });
   CHECK(calls == 51);
   CHECK(stack.faults().unmatched_exits == 0);

@@ -50,8 +50,9 @@ class call_stack {
 
   /// Takes in an event. `on_enter(frame&, depth)` is called for each call that begins, when its frame is the top;
   /// `on_call(finished_call, frame)` for each that ends, the innermost first, while its callers are still on the stack.
+  // GCC 12 calls it for each event otherwise: 7 % more instructions in a report.
   template <call_event Event, class OnEnter, class OnCall>
-  void take(const Event& event, OnEnter&& on_enter, OnCall&& on_call) {
+  [[gnu::always_inline]] void on(const Event& event, OnEnter&& on_enter, OnCall&& on_call) {
     const event_kind kind = event.kind;
     if (kind == event_kind::enter) {
       if (counting_) [[unlikely]] ++open_[event.function];

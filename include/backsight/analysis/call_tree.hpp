@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include <backsight/analysis/call_stack.hpp>
+#include <backsight/analysis/call_stacks.hpp>
 
 namespace backsight::analysis {
 
@@ -35,10 +35,11 @@ class call_tree {
     return at->second;
   }
 
-  /// Adds the events of one thread in the order of time, with a stack of their own: see call_stack::take.
+  /// Adds the next event of its thread.
   template <call_event Event>
-  void take(call_stack& stack, const Event& event) {
-    stack.take(
+  void on(const Event& event) {
+    call_stack& stack = stacks_.of(event);
+    stack.on(
         event,
         [&](call_stack::frame& frame, std::size_t depth) {
           frame.tag = child(depth == 0 ? root : static_cast<node_id>(stack.frames()[depth - 1].tag), frame.function);
@@ -49,6 +50,28 @@ class call_tree {
           at.total += call.duration;
           at.self += call.self;
         });
+  }
+  /// The end of a part: calls that are open have no time, and stacks begin anew.
+  template <class Part>
+  void end_part(const Part&) {
+    finish();
+  }
+  void finish() { stacks_.finish(); }
+  /// What could not be made into calls, of finished parts.
+  [[nodiscard]] const call_faults& faults() const noexcept { return stacks_.faults(); }
+
+  /// Adds all of another tree; nodes that are new come in the order in which they have them.
+  void merge(const call_tree& other) {
+    std::vector<node_id> here(other.nodes_.size(), root);
+    for (std::size_t id = 1; id < here.size(); ++id) {
+      const node& theirs = other.nodes_[id];
+      here[id] = child(here[theirs.parent], theirs.function);
+      node& ours = nodes_[here[id]];
+      ours.count += theirs.count;
+      ours.total += theirs.total;
+      ours.self += theirs.self;
+    }
+    stacks_.merge(other.stacks_);
   }
 
   /// The functions from the outermost to that of `id`.
@@ -71,6 +94,7 @@ class call_tree {
     }
   };
 
+  call_stacks stacks_;
   std::vector<node> nodes_{node{}};
   std::unordered_map<edge, node_id, edge_hash> children_;
 };

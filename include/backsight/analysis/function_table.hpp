@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include <backsight/analysis/call_stack.hpp>
+#include <backsight/analysis/call_stacks.hpp>
 #include <backsight/analysis/distribution.hpp>
 
 namespace backsight::analysis {
@@ -44,10 +44,10 @@ class function_table {
     std::uint64_t self = 0;  ///< Ticks outside of callees.
   };
 
-  /// Adds the next event of a thread, with the stack of that thread: see call_stack::take.
+  /// Adds the next event of its thread.
   template <call_event Event>
-  void take(call_stack& stack, const Event& event) {
-    stack.take(
+  void on(const Event& event) {
+    stacks_.of(event).on(
         event, [](const call_stack::frame&, std::size_t) {},
         [&](const finished_call& call, const call_stack::frame&) {
           row& at = rows_[call.function];
@@ -55,6 +55,15 @@ class function_table {
           at.self += call.self;
         });
   }
+  /// The end of a part: calls that are open have no time, and stacks begin anew.
+  template <class Part>
+  void end_part(const Part&) {
+    finish();
+  }
+  void finish() { stacks_.finish(); }
+  /// What could not be made into calls, of finished parts.
+  [[nodiscard]] const call_faults& faults() const noexcept { return stacks_.faults(); }
+
   /// Adds all of another table.
   void merge(function_table& other) {
     other.rows_.for_each([&](std::uint64_t function, row& theirs) {
@@ -63,6 +72,7 @@ class function_table {
       ours.durations.merge(theirs.durations);
       ours.self += theirs.self;
     });
+    stacks_.merge(other.stacks_);
   }
   /// Calls `f(function, row)` for each function that was called.
   template <class F>
@@ -73,6 +83,7 @@ class function_table {
   }
 
  private:
+  call_stacks stacks_;
   by_function<row> rows_;
 };
 

@@ -16,13 +16,14 @@ enum class event_kind : std::uint8_t {
 
 /// An event of a call trace, whatever its format: every analyzer and exporter works on ranges of these.
 /// `time` counts ticks of the trace's clock (the trace tells how many make a second); `function` identifies a function
-/// within the trace; `thread` the stack that the event belongs to.
+/// within the trace; `process` and `thread` name the stack that the event belongs to.
 template <class E>
 concept call_event = requires(const E& event) {
   { event.kind } -> std::convertible_to<event_kind>;
   { event.function } -> std::convertible_to<std::uint64_t>;
   { event.time } -> std::convertible_to<std::uint64_t>;
   { event.thread } -> std::convertible_to<std::uint64_t>;
+  { event.process } -> std::convertible_to<std::int64_t>;
 };
 
 }  // namespace backsight

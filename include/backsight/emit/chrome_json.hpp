@@ -20,9 +20,9 @@ class chrome_json {
 
   /// One event of a thread, at a time in nanoseconds that is not before that of the first event.
   void event(event_kind kind, std::string_view name, std::int64_t process, std::int64_t thread, std::uint64_t time_ns) {
-    if (first_) start_ns_ = time_ns;
-    out_ = text::literal(out_, first_ ? "\n{\"name\":" : ",\n{\"name\":");
-    first_ = false;
+    if (!started_) start_ns_ = time_ns;
+    started_ = true;
+    begin();
     out_ = text::quoted(out_, name);
     const char* phase = ",\"ph\":\"E\",\"pid\":";
     if (kind == event_kind::enter) phase = ",\"ph\":\"B\",\"pid\":";
@@ -41,6 +41,11 @@ class chrome_json {
     *out_++ = '}';
   }
 
+  /// The name of a thread, shown in place of its number.
+  void thread(std::int64_t process, std::int64_t thread, std::string_view name) { named("thread_name", process, thread, name); }
+  /// The name of a process, likewise.
+  void process(std::int64_t process, std::string_view name) { named("process_name", process, process, name); }
+
   /// Ends the file, with the time of the first event beside the events; nothing may be added afterwards.
   Out finish() {
     out_ = text::decimal(text::literal(out_, "\n],\"otherData\":{\"start_ns\":\""), start_ns_);
@@ -48,9 +53,22 @@ class chrome_json {
   }
 
  private:
+  void begin() {
+    out_ = text::literal(out_, first_ ? "\n{\"name\":" : ",\n{\"name\":");
+    first_ = false;
+  }
+  void named(std::string_view what, std::int64_t process, std::int64_t thread, std::string_view name) {
+    begin();
+    out_ = text::quoted(out_, what);
+    out_ = text::decimal(text::literal(out_, ",\"ph\":\"M\",\"pid\":"), process);
+    out_ = text::decimal(text::literal(out_, ",\"tid\":"), thread);
+    out_ = text::quoted(text::literal(out_, ",\"args\":{\"name\":"), name);
+    out_ = text::literal(out_, "}}");
+  }
+
   Out out_;
   std::uint64_t start_ns_ = 0;
-  bool first_ = true;
+  bool first_ = true, started_ = false;
 };
 
 }  // namespace backsight::emit

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <backsight/analysis/call_tree.hpp>
+#include <backsight/core/call_trace.hpp>
 #include <backsight/core/escape.hpp>
 #include <backsight/core/text.hpp>
 
@@ -51,6 +52,18 @@ Out dot(Out out, const analysis::call_tree& tree, Name&& name, PrintTime&& print
     out = text::literal(out, "\"];\n");
   }
   return text::literal(out, "}\n");
+}
+
+/// The same with the names and times of the trace that the tree is of.
+template <class Out, call_trace T>
+Out dot(Out out, const analysis::call_tree& tree, const T& trace) {
+  return dot(
+      out, tree, [&](std::uint64_t function) { return trace.function_name(function); },
+      [&](Out to, std::uint64_t time) {
+        to = text::decimal(to, trace.to_ns(time));
+        *to++ = ' ';
+        return text::literal(to, unit_name(trace.unit()));
+      });
 }
 
 }  // namespace backsight::emit

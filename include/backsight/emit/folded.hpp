@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <backsight/analysis/call_tree.hpp>
+#include <backsight/core/call_trace.hpp>
 #include <backsight/core/text.hpp>
 
 namespace backsight::emit {
@@ -32,6 +33,14 @@ Out folded(Out out, const analysis::call_tree& tree, Name&& name, Value&& value)
     *out++ = '\n';
   }
   return out;
+}
+
+/// The same with the names of the trace that the tree is of, and the self times in what its clock gives.
+template <class Out, call_trace T>
+Out folded(Out out, const analysis::call_tree& tree, const T& trace) {
+  return folded(
+      out, tree, [&](std::uint64_t function) { return trace.function_name(function); },
+      [&](const analysis::call_tree::node& node) { return trace.to_ns(node.self); });
 }
 
 }  // namespace backsight::emit

@@ -37,9 +37,7 @@ class perfetto {
       if (inserted) {
         std::string entry, interned;
         number(entry, 1, at->second);
-        std::string readable;  // A string of protobuf is UTF-8, or its readers refuse all of the trace.
-        (void)text::as_utf8(std::back_inserter(readable), name);
-        bytes(entry, 2, readable);
+        readable(entry, 2, name);
         bytes(interned, 2, entry);
         bytes(packet_, 12, interned);
       }
@@ -48,11 +46,27 @@ class perfetto {
     write();
   }
 
+  /// The name of a thread. Before its first event, or it is not written.
+  void thread(std::int64_t process, std::int64_t thread, std::string_view name) { thread_names_.try_emplace(key_of(process, thread), name); }
+  /// The name of a process.
+  void process(std::int64_t process, std::string_view name) {
+    std::string descriptor, of_process;
+    number(of_process, 1, static_cast<std::uint64_t>(process));
+    readable(of_process, 6, name);
+    number(descriptor, 1, process_tracks | (static_cast<std::uint64_t>(process) & 0xffffffffU));
+    bytes(descriptor, 3, of_process);
+    packet_.clear();
+    number(packet_, 10, sequence);
+    bytes(packet_, 60, descriptor);
+    write();
+  }
+
   /// The iterator behind what was written.
   Out finish() { return out_; }
 
  private:
   static constexpr std::uint64_t sequence = 1, slice_begin = 1, slice_end = 2, instant = 3;
+  static constexpr std::uint64_t process_tracks = std::uint64_t{1} << 63;  // Beside the numbers of threads, which count from 1.
   static constexpr std::uint64_t state_cleared = 1, needs_state = 2;
 
   static void varint(std::string& to, std::uint64_t value) {
@@ -68,6 +82,12 @@ class perfetto {
     varint(to, value.size());
     to.append(value);
   }
+  /// A string of protobuf is UTF-8, or its readers refuse all of the trace.
+  static void readable(std::string& to, unsigned field, std::string_view text) {
+    std::string valid;
+    (void)text::as_utf8(std::back_inserter(valid), text);
+    bytes(to, field, valid);
+  }
   void write() {
     std::string head;
     varint(head, 1U << 3 | 2U);
@@ -76,14 +96,17 @@ class perfetto {
     for (const char c : packet_) *out_++ = c;
   }
 
+  static std::uint64_t key_of(std::int64_t process, std::int64_t thread) {
+    return static_cast<std::uint64_t>(process) << 32 ^ (static_cast<std::uint64_t>(thread) & 0xffffffffU);
+  }
   /// The track of a thread; describes it, and at the very first the state of the sequence, when it is new.
   std::uint64_t track_of(std::int64_t process, std::int64_t thread) {
-    const std::uint64_t key = static_cast<std::uint64_t>(process) << 32 ^ (static_cast<std::uint64_t>(thread) & 0xffffffffU);
-    const auto [at, inserted] = tracks_.try_emplace(key, tracks_.size() + 1);
+    const auto [at, inserted] = tracks_.try_emplace(key_of(process, thread), tracks_.size() + 1);
     if (inserted) {
       std::string descriptor, of_thread;
       number(of_thread, 1, static_cast<std::uint64_t>(process));
       number(of_thread, 2, static_cast<std::uint64_t>(thread));
+      if (const auto named = thread_names_.find(at->first); named != thread_names_.end()) readable(of_thread, 5, named->second);
       number(descriptor, 1, at->second);
       bytes(descriptor, 4, of_thread);
       packet_.clear();
@@ -99,6 +122,7 @@ class perfetto {
   std::string packet_;
   std::unordered_map<std::string, std::uint64_t> names_;
   std::unordered_map<std::uint64_t, std::uint64_t> tracks_;
+  std::unordered_map<std::uint64_t, std::string> thread_names_;
 };
 
 }  // namespace backsight::emit

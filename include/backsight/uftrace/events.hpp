@@ -20,6 +20,7 @@ struct call_event {
   std::uint64_t function = 0;
   std::uint64_t time = 0;
   std::uint64_t thread = 0;  ///< tid
+  std::int64_t process = 0;  ///< pid; the tid when task.txt does not name the task
   std::uint64_t depth = 0;   ///< the true one: also beyond 1023 levels
   bool ambiguous = false;    ///< libraries were loaded over one another there: the name is that of the newest
 };
@@ -27,6 +28,11 @@ static_assert(backsight::call_event<call_event>);
 
 /// As stack_options::depth: no level is left out.
 inline constexpr std::int32_t every_level = std::numeric_limits<std::int32_t>::max();
+
+/// The process of a task; the task itself where task.txt does not name it.
+[[nodiscard]] inline std::int64_t process_of(const recording& from, const task_data& of) noexcept {
+  return of.task == task_data::no_task ? of.tid : from.tasks[of.task].pid;
+}
 
 namespace detail {
 
@@ -52,6 +58,8 @@ std::vector<task_fault> for_each_call(resolver& names, merge_options merging, co
   call_stacks stacks(names.source(), shown);
   const bool everything = shown.depth == every_level && shown.functions == nullptr;
   std::vector<depth_repair> repair(names.source().data.size());
+  std::vector<std::int64_t> processes;
+  for (const task_data& each : names.source().data) processes.push_back(process_of(names.source(), each));
   merged_record r;
   while (records.next(r)) {
     if (!everything) stacks.consume(r);
@@ -66,7 +74,7 @@ std::vector<task_fault> for_each_call(resolver& names, merge_options merging, co
     if (!everything && !detail::is_shown(stacks, r, names, found)) continue;
     const bool ambiguous = !names.is_lasting(r.data_index, r.time) && names.candidates(r.data_index, r.time, address) > 1;
     f(call_event{r.type == record_type::entry ? event_kind::enter : event_kind::exit, found.name, r.time,
-                 names.source().data[r.data_index].tid, depth, ambiguous});
+                 names.source().data[r.data_index].tid, processes[r.data_index], depth, ambiguous});
   }
   return records.faults();
 }

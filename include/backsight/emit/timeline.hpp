@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include <backsight/analysis/call_stacks.hpp>
+#include <backsight/analysis/run.hpp>
+#include <backsight/core/call_trace.hpp>
+
+namespace backsight::emit {
+
+/// What chrome_json and perfetto have: where the events of a timeline go.
+template <class W>
+concept timeline_writer = requires(W& writer, event_kind kind, std::string_view name, std::int64_t id, std::uint64_t time_ns) {
+  writer.event(kind, name, id, id, time_ns);
+  writer.thread(id, id, name);
+  writer.process(id, name);
+};
+
+/// Writes all events of a trace to a timeline, part after part, and the names of threads and processes that the trace knows in
+/// front of their first events. Calls nest whatever the trace left out: an exit that closes several calls ends each of them, one
+/// that closes none is dropped. `on_fault(file, fault)` is called for what cannot be read. Precedes writer.finish().
+/// Keeps the stacks of a part, and the numbers of threads and processes.
+template <timeline_writer Writer, call_trace T, class OnFault>
+void timeline(Writer& writer, const T& trace, OnFault&& on_fault) {
+  std::set<std::pair<std::int64_t, std::uint64_t>> threads;
+  std::set<std::int64_t> processes;
+  for (std::size_t part = 0; part < trace.part_count(); ++part) {
+    analysis::call_stacks stacks;
+    const analysis::call_stack* last = nullptr;
+    trace.part(part).for_each_event(
+        [&](const auto& event) {
+          const auto process = static_cast<std::int64_t>(event.process);
+          const auto thread = static_cast<std::int64_t>(event.thread);
+          analysis::call_stack& stack = stacks.of(event);
+          if (std::exchange(last, &stack) != &stack && threads.emplace(process, static_cast<std::uint64_t>(event.thread)).second) {
+            if (processes.insert(process).second) {
+              const auto& name = trace.process_name(process);
+              if (!std::string_view(name).empty()) writer.process(process, name);
+            }
+            const auto& name = trace.thread_name(process, static_cast<std::uint64_t>(event.thread));
+            if (!std::string_view(name).empty()) writer.thread(process, thread, name);
+          }
+          const auto emit = [&](event_kind kind, std::uint64_t function) {
+            const auto& name = trace.function_name(function);
+            writer.event(kind, name, process, thread, trace.to_ns(event.time));
+          };
+          if constexpr (has_text<typename T::event_type>) {
+            if (event.kind == event_kind::mark) {
+              const std::string_view text(reinterpret_cast<const char*>(event.payload.data()), event.payload.size());
+              return writer.event(event_kind::mark, text, process, thread, trace.to_ns(event.time));
+            }
+          } else if (event.kind == event_kind::mark) {
+            return emit(event_kind::mark, event.function);
+          }
+          stack.on(
+              event, [&](const analysis::call_stack::frame& frame, std::size_t) { emit(event_kind::enter, frame.function); },
+              [&](const analysis::finished_call& call, const analysis::call_stack::frame&) { emit(event_kind::exit, call.function); });
+        },
+        on_fault);
+  }
+}
+
+}  // namespace backsight::emit

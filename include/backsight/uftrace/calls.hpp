@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include <backsight/core/call_trace.hpp>
+#include <backsight/uftrace/events.hpp>
+
+namespace backsight::uftrace {
+
+/// A uftrace directory as a call_trace: each task is a part, or some are where there are very many, or all where the kernel was traced
+/// too, whose files are those of cpus. Functions with one name are one; they have numbers in the order in which they are met, which may differ between runs that
+/// walk parts at the same time. The recording must outlive it.
+class calls {
+ public:
+  using event_type = call_event;
+
+  class part_type {
+   public:
+    part_type(const calls& from, std::size_t index) : from_(&from), index_(index) {}
+    /// Costs a resolver of its own, whose cache is filled anew.
+    template <class F, class OnFault>
+    void for_each_event(F&& f, OnFault&& on_fault) const {
+      const recording& source = *from_->from_;
+      resolver names(source);
+      const std::size_t parts = from_->part_count(), tasks = source.data.size();
+      std::vector<bool> chosen(tasks, false);
+      for (std::size_t i = tasks * index_ / parts; i < tasks * (index_ + 1) / parts; ++i) chosen[i] = true;
+      merge_options options;
+      options.tasks = &chosen;
+      std::vector<std::uint64_t> numbers;  // Of the resolver's names, one more; 0 for those that are not known yet.
+      const auto number_of = [&](std::uint64_t name) {
+        if (name >= numbers.size()) numbers.resize(std::max<std::size_t>(static_cast<std::size_t>(name) + 1, numbers.size() * 2));
+        std::uint64_t& number = numbers[static_cast<std::size_t>(name)];
+        if (number == 0) number = from_->number_of(names.name(static_cast<std::uint32_t>(name))) + 1;
+        return number - 1;
+      };
+      const auto faults = for_each_call(names, options, {.depth = every_level}, [&](call_event event) {
+        event.function = number_of(event.function);
+        f(static_cast<const call_event&>(event));
+      });
+      for (const task_fault& one : faults) on_fault(std::string_view(source.data[one.data_index].file), one.fault);
+    }
+
+   private:
+    const calls* from_;
+    std::size_t index_;
+  };
+
+  explicit calls(const recording& from) : from_(&from) {
+    start_ = ~std::uint64_t{0};
+    for (const task_data& each : from.data) start_ = std::min(start_, first_time(each));
+    if (start_ == ~std::uint64_t{0}) start_ = 0;
+  }
+
+  [[nodiscard]] std::size_t part_count() const noexcept {
+    // Each part looks at the list of all tasks once.
+    return std::min<std::size_t>(from_->data.size(), from_->kernel.files.empty() ? 256 : 1);
+  }
+  [[nodiscard]] part_type part(std::size_t index) const noexcept { return {*this, index}; }
+  [[nodiscard]] std::string_view function_name(std::uint64_t function) const {
+    return function < names_.size() ? std::string_view(names_[static_cast<std::size_t>(function)]) : std::string_view("?");
+  }
+  /// The task's name as its program set it last.
+  [[nodiscard]] std::string_view thread_name(std::int64_t, std::uint64_t thread) const noexcept { return comm_of(thread); }
+  [[nodiscard]] std::string_view process_name(std::int64_t process) const noexcept { return comm_of(static_cast<std::uint64_t>(process)); }
+  [[nodiscard]] static clock_unit unit() noexcept { return clock_unit::nanoseconds; }
+  [[nodiscard]] static std::uint64_t to_ns(std::uint64_t time) noexcept { return time; }
+  [[nodiscard]] std::uint64_t start() const noexcept { return start_; }
+  template <class F>
+  void for_each_fault(F&& f) const {
+    for (const file_fault& one : from_->faults) f(std::string_view(one.file), one.fault);
+  }
+
+  [[nodiscard]] const recording& source() const noexcept { return *from_; }
+
+ private:
+  [[nodiscard]] std::uint64_t number_of(const std::string& name) const {
+    const std::lock_guard<std::mutex> one_at_a_time(mutex_);
+    const auto known = numbers_.find(name);
+    if (known != numbers_.end()) return known->second;
+    const std::uint64_t number = names_.size();
+    names_.push_back(name);
+    numbers_.emplace(names_.back(), number);
+    return number;
+  }
+  [[nodiscard]] std::string_view comm_of(std::uint64_t tid) const noexcept {
+    const std::uint32_t task = tid > 0xffffffffU ? task_data::no_task : from_->find_task(static_cast<std::uint32_t>(tid));
+    return task == task_data::no_task ? std::string_view() : std::string_view(from_->tasks[task].comm);
+  }
+  [[nodiscard]] std::uint64_t first_time(const task_data& of) const {
+    return with_order(from_->info.byte_order, [&](auto byte_order) {
+      using head = function_record<byte_order()>;
+      if (of.bytes.size() < size_of<head>) return ~std::uint64_t{0};
+      return std::uint64_t{record<head, byte_order()>(of.bytes.data())[head::time]};
+    });
+  }
+
+  const recording* from_;
+  std::uint64_t start_ = 0;
+  mutable std::mutex mutex_;
+  mutable std::deque<std::string> names_;
+  mutable std::unordered_map<std::string_view, std::uint64_t> numbers_;
+};
+static_assert(call_trace<calls>);
+
+}  // namespace backsight::uftrace

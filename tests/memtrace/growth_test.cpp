@@ -2,6 +2,7 @@
 // The work for many windows, threads and files grows like their number.
 #include <vector>
 
+#include <backsight/memtrace/analyzers.hpp>
 #include <backsight/memtrace/check.hpp>
 #include <backsight/memtrace/counts.hpp>
 #include <backsight/memtrace/raw_counts.hpp>
@@ -115,6 +116,12 @@ TEST_CASE("the work for windows grows like their number") {
       const auto built = file(n);
       const auto trace = final_trace::open(built.view());
       trace_checker(*trace).run([](const check_result&) {});
+    }));
+    // A trace without chunks has the encodings of a window's instructions anywhere in front of it.
+    CHECK(grows_like_its_input(500, [&](std::uint64_t n) {
+      const auto built = file(n);
+      const auto trace = final_trace::open(built.view());
+      CHECK(run_each_window(tasks_of({*trace}), [] { return call_tracker(); }, 1, true).size() == n);
     }));
   }
 }

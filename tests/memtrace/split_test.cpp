@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <set>
+#include <string>
+#include <vector>
 
 #include <backsight/memtrace/analyzers.hpp>
 #include <backsight/memtrace/check.hpp>
@@ -383,4 +386,53 @@ TEST_CASE("fresh analyzers for each window give the same results with any number
   for (const final_trace& trace : traces) CHECK_FALSE(run_phases(trace, all));
   CHECK(all.data_lines() == total.data_lines());
   CHECK(all.code_lines() == total.code_lines());
+}
+
+TEST_CASE("windows one after the other give the references that each gives alone") {
+  struct keeper {
+    std::vector<std::string> all;
+    void on(const reference& item) {
+      std::string text = std::to_string(static_cast<unsigned>(item.type)) + " " + std::to_string(item.offset) + " " +
+                         std::to_string(item.address) + " " + std::to_string(item.tid) + " " + std::to_string(item.pc);
+      for (std::size_t i = 0; i < item.encoding_size; ++i) text += "," + std::to_string(std::to_integer<unsigned>(item.encoding[i]));
+      all.push_back(text + (item.encoding_is_new ? " new" : ""));
+    }
+  };
+  // Windows of two chunks; the second instruction of each has its bytes far in front, in the same chunk only.
+  const auto two_chunks = [](unsigned code) {
+    trace_builder built;
+    built.header();
+    for (const std::uint64_t chunk : {0U, 1U}) {
+      if (chunk != 0) built.chunk(9, 100);
+      for (std::uint64_t i = 0; i < 3; ++i) {
+        built.unit(100 + 10 * chunk + i, 3 * chunk + i).encoded(0x1000 + i, {code + static_cast<unsigned>(chunk)});
+        built.instruction(0x1000, 1).instruction(0x2000, 1);
+      }
+      if (chunk == 0) built.marker(marker_type::chunk_footer, 0);
+    }
+    return built.exit();
+  };
+  const trace_builder built = two_chunks(0x90), other = two_chunks(0xc0);
+  const auto trace = final_trace::open(built.view()), second = final_trace::open(other.view());
+  REQUIRE((trace && second));
+  auto tasks = tasks_of({*trace});
+  REQUIRE(tasks.size() == 6);
+  tasks.push_back(tasks[0]);  // and back
+  tasks.push_back(tasks[0]);
+  // Windows of the same places in another file.
+  for (const window_task& task : tasks_of({*second})) tasks.push_back(task);
+  for (const std::size_t i : {std::size_t{0}, std::size_t{2}}) tasks.push_back({i == 0 ? *trace : *second, tasks[i].which});
+  for (const bool encodings : {false, true}) {
+    CAPTURE(encodings);
+    window_reader reader;
+    for (const window_task& task : tasks) {
+      keeper alone, together;
+      run_window(task.trace, task.which, alone, encodings);
+      reader.run(task.trace, task.which, together, encodings);
+      CHECK(together.all == alone.all);
+    }
+  }
+  keeper last;
+  run_window(*trace, tasks[5].which, last, true);
+  CHECK(std::any_of(last.all.begin(), last.all.end(), [](const std::string& line) { return line.find(" 4096 7 4096,145") != std::string::npos; }));
 }

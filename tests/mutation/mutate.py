@@ -266,8 +266,11 @@ def alone(options, programs, mutant, text, work):
     chosen = [s for s in sources if mutant.test and f'"{mutant.test}"' in s.read_text(encoding="utf-8")] or \
              [s for s in sources if s.name == f"{header}_test.cpp"] or sources[:1]
     commands = json.loads((programs.objects / "compile_commands.json").read_text())
-    command = next(c for c in commands if c["file"] == str(chosen[0]))
-    words = shlex.split(command["command"])
+    folder = f"/{mutant.program}.dir/"
+    # Where sources are joined into units, any unit of the program tells how they are compiled.
+    command = next((c for c in commands if c["file"] == str(chosen[0])), None) or \
+        next(c for c in commands if folder in c["command"] and "/Unity/" in c["file"])
+    words = [str(chosen[0]) if word == command["file"] else word for word in shlex.split(command["command"])]
     made = overlay / "test.o"
     old = words[words.index("-o") + 1]
     words[words.index("-o") + 1] = str(made)
@@ -278,9 +281,8 @@ def alone(options, programs, mutant, text, work):
         return True, "compile error", first.strip()
     link = run(["ninja", "-C", str(programs.objects), "-t", "commands", "-s",
                 programs.paths[mutant.program].relative_to(programs.objects)]).splitlines()[-1]
-    folder = f"/{mutant.program}.dir/"
     words = [word for word in shlex.split(link.replace(": && ", "", 1).removesuffix(" && :"))
-             if not (folder in word and word.endswith("_test.cpp.o"))]
+             if not (folder in word and (word.endswith("_test.cpp.o") or "/Unity/" in word))]
     program = overlay / mutant.program
     words[words.index("-o") + 1] = str(program)
     words.insert(words.index("-o"), str(made))

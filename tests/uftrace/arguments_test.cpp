@@ -50,6 +50,7 @@ TEST_CASE("of two items for one place the exact name wins, else the later one") 
   CHECK(merged({{true, "arg1/i"}, {false, "arg2/u,arg1/x"}}) == "1i 2u ");
   CHECK(merged({{false, "arg2/u"}, {true, "arg1/i"}}) == "2u 1i ");
   CHECK(merged({{false, "arg1/u"}, {true, "arg1/i"}, {false, "arg1/x"}}) == "1i ");
+  CHECK(merged({{false, "arg1/x"}, {false, "arg1/u"}, {false, "arg1/i"}}) == "1i ");
   // The second of two places is exact, the first is not.
   CHECK(merged({{false, "arg1/u"}, {true, "arg2/i"}, {false, "arg1/x,arg2/x"}}) == "1x 2i ");
   CHECK(merged({{true, "arg1/i,fparg1/32,arg1/u%stack+1"}}) == "1i 1f 1u ");

@@ -266,6 +266,20 @@ TEST_CASE("behind lost records all slots that begin are there") {
   CHECK(s.at(20) == account{499, 0, false});
 }
 
+TEST_CASE("behind lost records the slots of as many levels above the open functions begin") {
+  // Five functions are open; one is entered at level 30. Slots 5 to 35 begin.
+  stacks_of_one s;
+  for (std::uint16_t depth = 0; depth < 5; ++depth) s << entry(100U + depth, depth, fn::a);
+  s << lost() << entry(500, 30, fn::b);
+  CHECK(s.heights() == heights{31, 6});
+  CHECK(s.at(30) == account{500, 0, true});
+  for (const std::int64_t level : {5, 6, 29, 31, 32, 35}) {
+    CAPTURE(level);
+    CHECK(s.at(level).total == 499);
+  }
+  CHECK(s.at(36) == account{});
+}
+
 TEST_CASE("behind lost records an exit ends a function that began right before it") {
   stacks_of_one s;
   s << exit(10, 3, fn::c);

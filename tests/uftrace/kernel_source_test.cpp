@@ -122,4 +122,16 @@ TEST_CASE("addresses of the kernel keep 48 bits and get its base, depths ten") {
   CHECK((events.current().address == 7 && events.current().more && events.current().payload.size() == 12));
   CHECK(events.current().offset == 16 + 4 + 20);
   CHECK_FALSE(events.next());
+  // A kernel of 32 bits, whose base does not hold the upper 16 bits.
+  test::uftrace_builder narrow;
+  kernel more;
+  more.entry(100, 7, 1023, 0x12340000c0001010).exit(110, 7, 1024, 0xffff000000001010);
+  narrow.map = "400000-500000 r-xp 00000000 00:00 0 /bin/prog\nbef00000-bef21000 rw-p 00000000 00:00 0 [stack]\n";
+  narrow.data(7, records()).kernel(more);
+  const recording from_narrow = narrow.open();
+  uftrace::detail::kernel_events narrow_events(from_narrow, from_narrow.kernel.files[0].bytes, false);
+  REQUIRE(narrow_events.next());
+  CHECK((narrow_events.current().address == 0xc0001010 && narrow_events.current().depth == 1023));
+  REQUIRE(narrow_events.next());
+  CHECK((narrow_events.current().address == 0xc0001010 && narrow_events.current().depth == 0));
 }

@@ -145,23 +145,53 @@ trace_error run_phases(const final_trace& trace, A& to) {
   return it.error();
 }
 
+/// Reads windows one after the other. A window whose chunk is that of the one before, and which lies behind it, goes on where
+/// that one ended, so that all windows of a file in their order cost one pass over it, chunks or not.
+class window_reader {
+ public:
+  /// As run_window() does.
+  template <analyzer A>
+  void run(const final_trace& trace, const window& which, A& to, bool encodings = false) {
+    const std::uint64_t head = std::min<std::uint64_t>(trace.header().size, which.begin);
+    const std::uint64_t start = encodings ? std::max(which.chunk, head) : which.begin;
+    const bool goes_on = encodings && bytes_.data() == trace.bytes().data() && bytes_.size() == trace.bytes().size() &&
+                         start_ == start && position_ <= which.begin;
+    bytes_ = trace.bytes();
+    if (!goes_on) {
+      builder_ = {};
+      start_ = start;
+      // The file's header names the thread.
+      feed(0, head, [](const auto&) {});
+      position_ = start;
+    }
+    feed(position_, which.begin, [](const auto&) {});
+    builder_.set_thread(which.tid);
+    feed(which.begin, which.end, [&](const auto& item) {
+      if (item) to.on(*item);
+    });
+    position_ = std::max(which.begin, which.end);
+  }
+
+ private:
+  template <class F>
+  void feed(std::uint64_t from, std::uint64_t end, F&& use) {
+    if (from >= end) return;
+    const auto bytes = bytes_.subspan(static_cast<std::size_t>(from), static_cast<std::size_t>(end - from));
+    const entry_span entries = window_part{bytes, from}.entries();
+    for (const entry_view item : entries) use(builder_.next(item));
+  }
+
+  reference_builder builder_;
+  byte_view bytes_;
+  std::uint64_t start_ = 0;     ///< from which `builder_` has read, behind the header
+  std::uint64_t position_ = 0;  ///< up to where
+};
+
 /// Gives the references of one window to `to`. With `encodings`, instructions have their bytes, for which the records from
 /// the start of the window's chunk are read first; else those that the window itself brings.
 template <analyzer A>
 void run_window(const final_trace& trace, const window& which, A& to, bool encodings = false) {
-  reference_builder builder;
-  const auto feed = [&](std::uint64_t from, std::uint64_t end, auto&& use) {
-    const auto bytes = trace.bytes().subspan(static_cast<std::size_t>(from), static_cast<std::size_t>(end - from));
-    const entry_span entries = window_part{bytes, from}.entries();
-    for (const entry_view item : entries) use(builder.next(item));
-  };
-  // The file's header names the thread.
-  feed(0, std::min<std::uint64_t>(trace.header().size, which.begin), [](const auto&) {});
-  if (encodings) feed(std::max<std::uint64_t>(which.chunk, std::min<std::uint64_t>(trace.header().size, which.begin)), which.begin, [](const auto&) {});
-  builder.set_thread(which.tid);
-  feed(which.begin, which.end, [&](const auto& item) {
-    if (item) to.on(*item);
-  });
+  window_reader().run(trace, which, to, encodings);
 }
 
 /// A window of one of several files. A view over the file's bytes.
@@ -188,9 +218,10 @@ template <class Make>
   std::vector<std::optional<result_type>> made(tasks.size());
   std::atomic<std::size_t> next{0};
   const auto work = [&] {
+    window_reader reader;
     for (std::size_t i; (i = next.fetch_add(1)) < tasks.size();) {
       made[i].emplace(make());
-      run_window(tasks[i].trace, tasks[i].which, *made[i], encodings);
+      reader.run(tasks[i].trace, tasks[i].which, *made[i], encodings);
     }
   };
   std::vector<std::thread> threads;

@@ -42,17 +42,24 @@ set(BACKSIGHT_HEADERS
   include/backsight/cfi/libunwind.hpp
   include/backsight/cfi/lookup.hpp
   include/backsight/cfi/numbering.hpp
+  include/backsight/cfi/packed_rows.hpp
+  include/backsight/cfi/placed_rule.hpp
   include/backsight/cfi/program.hpp
   include/backsight/cfi/progress.hpp
   include/backsight/cfi/relocated_section.hpp
+  include/backsight/cfi/row_sequences.hpp
   include/backsight/cfi/rule.hpp
   include/backsight/cfi/rule_cache.hpp
+  include/backsight/cfi/rule_steps.hpp
   include/backsight/cfi/saved_places.hpp
   include/backsight/cfi/section.hpp
   include/backsight/cfi/table.hpp
   include/backsight/cfi/table_builder.hpp
   include/backsight/cfi/table_encoder.hpp
   include/backsight/cfi/table_format.hpp
+  include/backsight/cfi/table_parts.hpp
+  include/backsight/cfi/table_search.hpp
+  include/backsight/cfi/table_writer.hpp
   include/backsight/cfi/unwind.hpp
   include/backsight/cfi/unwind_rule.hpp
 

@@ -308,8 +308,10 @@ void print_rule(output& out, const cfi::table_view& table, std::uint64_t address
       for (const auto& [reg, words] : saved) out.print(" r%u=c%+d", reg, words * word);
       return out.print("%s\n", signal);
     }
-    case cfi::rule_shape::general: {
-      const bs::byte_view text = table.general_rule(static_cast<std::uint32_t>(r[cfi::unwind_rule::cfa_offset]));
+    case cfi::rule_shape::general:
+    case cfi::rule_shape::aligned:
+    case cfi::rule_shape::signal: {
+      const bs::byte_view text = table.text_of(rule);
       cfi::row row;
       (void)cfi::walk_general_rule(
           text,

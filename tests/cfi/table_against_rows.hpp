@@ -58,8 +58,10 @@ template <class Arch>
       }
       return true;
     }
-    case cfi::rule_shape::general: {
-      const byte_view text = table.general_rule(static_cast<std::uint32_t>(r[cfi::unwind_rule::cfa_offset]));
+    case cfi::rule_shape::general:
+    case cfi::rule_shape::aligned:
+    case cfi::rule_shape::signal: {
+      const byte_view text = table.text_of(rule);
       const auto same = [&](const cfi::expression_ref& a, const cfi::expression_ref& b) {
         const byte_view x = text.subspan(static_cast<std::size_t>(a.offset), a.size);
         const byte_view y = section.subspan(static_cast<std::size_t>(b.offset), b.size);

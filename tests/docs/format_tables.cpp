@@ -92,7 +92,7 @@ int main(int count, char** words) {
   }
   if (format == "unwind_table") {
     return print_record<cfi::table_header>(), print_record<cfi::table_run>(), print_record<cfi::table_page>(),
-           print_record<cfi::unwind_rule>(), 0;
+           print_record<cfi::unwind_rule>(), print_record<cfi::table_sequence>(), 0;
   }
   if (format == "memtrace") return print_records(memtrace::final_format::records{}), 0;
   if (format == "memtrace_raw") return print_records(memtrace::raw_format::records{}), 0;

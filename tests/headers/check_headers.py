@@ -49,7 +49,7 @@ RECORDS_ONLY = {
 # The only header of Boost, and who may include headers of the operating system.
 BOOST = {"boost/endian/conversion.hpp"}
 SYSTEM_HEADER_FOLDERS = {"io"}
-SYSTEM_HEADERS = {"cfi/in_process.hpp": {"dlfcn.h", "link.h"}, "cfi/table.hpp": {"emmintrin.h"}}
+SYSTEM_HEADERS = {"cfi/in_process.hpp": {"dlfcn.h", "link.h"}, "cfi/table_search.hpp": {"emmintrin.h"}}
 
 
 def headers(root):

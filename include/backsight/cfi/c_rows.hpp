@@ -102,7 +102,7 @@ class c_rows {
     } else {
       for (const std::size_t slot : {slots::pc, slots::stack_pointer, slots::frame_pointer, slots::base})
         keep_[slot] = true;
-      for (std::size_t i = 0; i < from.rule_count(); ++i) keep_what_is_read(from, rule_view(from.rule(i)));
+      for (std::size_t i = 0; i < from.rule_count(); ++i) keep_what_is_read(from, from.rule(i));
     }
     std::vector<std::uint32_t> numbers(from.rule_count(), table_view::no_rule);
     std::map<std::vector<std::byte>, std::uint32_t> known;
@@ -134,10 +134,11 @@ class c_rows {
       if (saved == reg) keep_[slots::of(reg)] = true;
     }
   }
-  void keep_what_is_read(const table_view& from, const rule_view& rule) {
+  void keep_what_is_read(const table_view& from, const std::byte* bytes) {
+    const rule_view rule(bytes);
     if (rule[unwind_rule::shape] == rule_shape::common) return keep_register(rule[unwind_rule::cfa_register]);
-    if (rule[unwind_rule::shape] != rule_shape::general) return;
-    const byte_view text = from.general_rule(static_cast<std::uint32_t>(rule[unwind_rule::cfa_offset]));
+    if (!has_text(rule[unwind_rule::shape])) return;
+    const byte_view text = from.text_of(bytes);
     const auto read_by = [&](const expression_ref& e) {
       const byte_view code = text.subspan(static_cast<std::size_t>(e.offset), e.size);
       for (std::size_t at = 0; at < code.size();) {
@@ -194,7 +195,7 @@ class c_rows {
         saved_at(Arch::saved[i], load<std::int8_t, order::little>(bytes + unwind_rule::size + i));
       }
     } else {
-      expressions = from.general_rule(static_cast<std::uint32_t>(rule[unwind_rule::cfa_offset]));
+      expressions = from.text_of(bytes);
       (void)walk_general_rule(
           expressions,
           [&](const cfa_rule& cfa, std::uint64_t return_address_column) {

@@ -13,7 +13,7 @@ namespace backsight::cfi {
 
 // A row as text of a table: [return address column ULEB] [CFA: kind u8, then register ULEB and offset SLEB, or size ULEB
 // and the expression's bytes] [number of rules ULEB] and for each rule: [register ULEB] [kind u8] [SLEB, or size ULEB and
-// bytes]. Part of the table format, version 1.
+// bytes]. Part of the table format.
 
 namespace detail {
 

@@ -1,87 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
-
-#if defined(__SSE2__)
-#include <emmintrin.h>
-#endif
 
 #include <backsight/cfi/table_format.hpp>
+#include <backsight/cfi/table_parts.hpp>
+#include <backsight/cfi/table_search.hpp>
 #include <backsight/cfi/unwind_rule.hpp>
 #include <backsight/core/bytes.hpp>
-#include <backsight/core/checksum.hpp>
 #include <backsight/core/error.hpp>
 #include <backsight/core/record.hpp>
 
 namespace backsight::cfi {
 
-namespace detail {
-
-inline constexpr std::uint64_t table_magic = 0x4241544e57555342U;  // "BSUWNTAB"
-inline constexpr std::uint16_t table_version = 1;
-inline constexpr std::size_t buckets_per_page = 16;
-inline constexpr std::size_t block_slack = 16;  // A look-up reads 16 bytes at a time.
-/// Row ids: below, the index of a rule.
-inline constexpr std::uint8_t id_aligned_gap = 253;  ///< Nothing up to the next multiple of 16, then the entry rule.
-inline constexpr std::uint8_t id_gap = 254;          ///< Nothing.
-inline constexpr std::uint8_t id_exception = 255;    ///< The rule's number is in the list of exceptions.
-
-using backsight::checksum;
-
-/// The sum of the first `count` (below 16) of 16 bytes.
-[[nodiscard]] inline std::uint32_t sum_before(const std::byte* counts, std::size_t count) noexcept {
-#if defined(__SSE2__)
-  alignas(32) static constexpr std::array<std::uint8_t, 32> window = [] {
-    std::array<std::uint8_t, 32> mask{};
-    for (std::size_t i = 0; i < 16; ++i) mask[i] = 0xff;
-    return mask;
-  }();
-  const __m128i values = _mm_loadu_si128(reinterpret_cast<const __m128i*>(counts));
-  const __m128i mask = _mm_loadu_si128(reinterpret_cast<const __m128i*>(window.data() + 16 - count));
-  const __m128i sums = _mm_sad_epu8(_mm_and_si128(values, mask), _mm_setzero_si128());
-  return static_cast<std::uint32_t>(_mm_cvtsi128_si32(sums) + _mm_extract_epi16(sums, 4));
-#else
-  std::uint32_t sum = 0;
-  for (std::size_t i = 0; i < 16; ++i) sum += i < count ? std::to_integer<std::uint32_t>(counts[i]) : 0U;
-  return sum;
-#endif
-}
-
-/// How many of `count` ascending bytes are at most `key`; 16 bytes may be read beyond them.
-[[nodiscard]] inline std::uint32_t count_at_most(const std::byte* starts, std::uint32_t count,
-                                                 std::uint8_t key) noexcept {
-#if defined(__SSE2__)
-  const __m128i keys = _mm_set1_epi8(static_cast<char>(key));
-  std::uint32_t below = 0;
-  for (;;) {
-    const __m128i values = _mm_loadu_si128(reinterpret_cast<const __m128i*>(starts));
-    const auto hits = static_cast<std::uint32_t>(_mm_movemask_epi8(_mm_cmpeq_epi8(_mm_min_epu8(values, keys), values)));
-    if (count <= 16) [[likely]] {
-      return below + static_cast<std::uint32_t>(std::popcount(hits & ((std::uint32_t{1} << count) - 1)));
-    }
-    below += static_cast<std::uint32_t>(std::popcount(hits));
-    if (hits != 0xffffU) return below;
-    starts += 16;
-    count -= 16;
-  }
-#else
-  std::uint32_t below = 0;
-  for (std::uint32_t i = 0; i < count; ++i) below += std::to_integer<std::uint8_t>(starts[i]) <= key ? 1U : 0U;
-  return below;
-#endif
-}
-
-}  // namespace detail
-
 /// An unwind table: built by build_table, or a mapped file of one. A view; the bytes must outlive it. Look-up needs no
 /// parsing and allocates nothing; the format is docs/formats/unwind-table.md. Positions do not matter: copy, map or
 /// embed it anywhere. Safe for any number of readers.
-class table_view {
+class table_view : private detail::table_parts {
  public:
   table_view() = default;
 
@@ -89,10 +25,8 @@ class table_view {
   /// check nothing more. Errors: errc::truncated, bad_magic, unsupported_version, bad_size, checksum, out_of_range.
   [[nodiscard]] static result<table_view> open(byte_view bytes) noexcept;
 
-  [[nodiscard]] record<table_header, order::little> header() const noexcept {
-    return record<table_header, order::little>(bytes_.data());
-  }
-  [[nodiscard]] byte_view bytes() const noexcept { return bytes_; }
+  using detail::table_parts::bytes;
+  using detail::table_parts::header;
   [[nodiscard]] bool empty() const noexcept { return run_count_ == 0; }
   [[nodiscard]] std::uint16_t machine() const noexcept { return header()[table_header::machine]; }
   [[nodiscard]] table_profile profile() const noexcept { return header()[table_header::profile]; }
@@ -113,11 +47,8 @@ class table_view {
     const std::uint64_t begin = r[table_run::begin];
     if (link_address < begin) return nullptr;
     const std::uint64_t pages = r[table_run::page_count];
-    std::uint64_t granules = (link_address - begin) >> granule_bits_;
     // Behind the last page the last row is in force: a gap, or a long function.
-    const std::uint64_t last = pages * (256 * detail::buckets_per_page) - 1;
-    if (granules > last) [[unlikely]]
-      granules = last;
+    const std::uint64_t granules = granule_.count(link_address - begin, pages * (256 * detail::buckets_per_page) - 1);
     const std::byte* page = pages_ + (r[table_run::first_page] + (granules >> 12)) * size_of<table_page>;
     const std::size_t bucket = (granules >> 8) & 15U;
     const auto key = static_cast<std::uint8_t>(granules);
@@ -128,9 +59,12 @@ class table_view {
     // The row in force where a bucket begins is the last one of the bucket before, whose id lies just in front.
     const std::byte* at = below == 0 ? block - 1 : block + (std::size_t{count} + below - 1);
     const auto id = std::to_integer<std::uint8_t>(*at);
-    if (id < detail::id_aligned_gap) [[likely]]
+    if (id < first_sequence_) [[likely]]
       return rules_ + std::size_t{id} * rule_bytes_;
-    return find_special(id, at, block, below, key);
+    // From a bucket before, the last row is in force, wherever it began.
+    const std::uint32_t start = below == 0 ? before_bucket : std::to_integer<std::uint32_t>(block[below - 1]);
+    if (id < first_rare_) return find_in_sequence(id, start, key);
+    return find_special(id, at, start, key);
   }
 
   /// The rules, by number; rule_bytes() each.
@@ -151,20 +85,28 @@ class table_view {
         for (std::size_t bucket = 0; bucket < detail::buckets_per_page; ++bucket) {
           const auto count = std::to_integer<std::size_t>(page[4 + bucket]);
           for (std::size_t i = 0; i < count; ++i) {
-            const std::uint64_t start = bucket_begin + (std::to_integer<std::uint64_t>(block[i]) << granule_bits_);
+            const auto start = std::to_integer<std::uint32_t>(block[i]);
+            const auto row = [&](std::uint32_t at, std::uint8_t id, const std::byte* id_at) {
+              const std::uint64_t address = bucket_begin + granule_.bytes(at);
+              f(address, number_of(id < first_sequence_ ? rules_ + std::size_t{id} * rule_bytes_
+                                                        : find_special(id, id_at, at, static_cast<std::uint8_t>(at))));
+              if (id == detail::id_aligned_gap) f((address | 15U) + 1, std::uint32_t{entry_rule_});
+            };
+            // Of ids that begin together the last one counts.
+            if (i + 1 < count && block[i] == block[i + 1]) continue;
             const auto id = std::to_integer<std::uint8_t>(block[count + i]);
-            const std::byte* rule_at = rules_ + std::size_t{id} * rule_bytes_;
-            if (id >= detail::id_aligned_gap) {
-              rule_at = find_special(id, block + count + i, block, static_cast<std::uint32_t>(i + 1),
-                                     std::to_integer<std::uint8_t>(block[i]));
+            if (id < first_sequence_ || id >= first_rare_) {
+              row(start, id, block + count + i);
+              continue;
             }
-            f(start, rule_at == nullptr
-                         ? no_rule
-                         : static_cast<std::uint32_t>(static_cast<std::size_t>(rule_at - rules_) / rule_bytes_));
-            if (id == detail::id_aligned_gap) f((start | 15U) + 1, std::uint32_t{entry_rule_});
+            const std::byte* sequence = sequence_at(id);
+            for (std::uint32_t k = 0; k <= std::to_integer<std::uint32_t>(sequence[0]); ++k) {
+              row(start + (k == 0 ? 0 : std::to_integer<std::uint32_t>(sequence[k])),
+                  std::to_integer<std::uint8_t>(sequence[16 + k]), nullptr);
+            }
           }
           block += 2 * count;
-          bucket_begin += std::uint64_t{256} << granule_bits_;
+          bucket_begin += granule_.bytes(256);
         }
       }
     }
@@ -173,13 +115,36 @@ class table_view {
   /// Where find will look first, to be fetched ahead.
   [[nodiscard]] const std::byte* page_address(std::uint64_t link_address) const noexcept {
     const record<table_run, order::little> r(runs_);
-    const std::uint64_t page = ((link_address - r[table_run::begin]) >> granule_bits_) >> 12;
+    const std::uint64_t page = granule_.count(link_address - r[table_run::begin]) >> 12;
     return pages_ + (page < r[table_run::page_count] ? page : 0) * size_of<table_page>;
   }
 
-  /// The bytes from a general rule's offset on.
-  [[nodiscard]] byte_view general_rule(std::uint32_t offset) const noexcept {
-    return offset < general_.size() ? general_.subspan(offset) : byte_view{};
+  /// Where find will look next, once the page is there.
+  [[nodiscard]] const std::byte* block_address(std::uint64_t link_address) const noexcept {
+    const std::byte* page = page_address(link_address);
+    const std::uint64_t begin = record<table_run, order::little>(runs_)[table_run::begin];
+    const std::size_t bucket = granule_.count(link_address - begin) >> 8 & 15U;
+    return blocks_ + load<std::uint32_t, order::little>(page) + std::size_t{2} * detail::sum_before(page + 4, bucket);
+  }
+
+  /// The text of a rule whose shape has one, and what lies behind it; walk_general_rule reads it. Empty for others.
+  [[nodiscard]] byte_view text_of(const std::byte* rule) const noexcept {
+    const byte_view from = general_at(rule);
+    const std::size_t before = 1 + 2 * others_of(rule).count;
+    if (rule_view(rule)[unwind_rule::shape] == rule_shape::general) return from;
+    return from.subspan(before < from.size() ? before : from.size());
+  }
+  /// Registers that callees do not preserve, and that a rule of shape `aligned` or `signal` recovers: `count` pairs of a
+  /// register and the signed word where it is saved, as lanes have it.
+  struct other_registers {
+    const std::byte* pairs = nullptr;
+    std::size_t count = 0;
+  };
+  [[nodiscard]] other_registers others_of(const std::byte* rule) const noexcept {
+    const rule_shape shape = rule_view(rule)[unwind_rule::shape];
+    const byte_view from = general_at(rule);
+    if (from.empty() || (shape != rule_shape::aligned && shape != rule_shape::signal)) return {};
+    return {from.data() + 1, std::to_integer<std::size_t>(from[0])};
   }
   [[nodiscard]] std::size_t rule_bytes() const noexcept { return rule_bytes_; }
 
@@ -193,144 +158,57 @@ class table_view {
     }
     return runs_ + low * size_of<table_run>;
   }
-  [[nodiscard]] const std::byte* find_special(std::uint8_t id, const std::byte* at, const std::byte* block,
-                                              std::uint32_t below, std::uint8_t key) const noexcept {
+  static constexpr std::uint32_t before_bucket = 0xffffffffU;
+
+  [[nodiscard]] byte_view general_at(const std::byte* rule) const noexcept {
+    const rule_view r(rule);
+    const auto offset = static_cast<std::uint32_t>(r[unwind_rule::cfa_offset]);
+    return has_text(r[unwind_rule::shape]) && offset < general_.size() ? general_.subspan(offset) : byte_view{};
+  }
+  [[nodiscard]] const std::byte* sequence_at(std::uint8_t id) const noexcept {
+    return sequences_ + std::size_t{id} * size_of<table_sequence> -
+           std::size_t{first_sequence_} * size_of<table_sequence>;
+  }
+  [[nodiscard]] std::uint32_t number_of(const std::byte* rule) const noexcept {
+    if (rule == nullptr) return no_rule;
+    return static_cast<std::uint32_t>(static_cast<std::size_t>(rule - rules_) / rule_bytes_);
+  }
+  /// Several rows in one, of which the first begins at granule `start` of the bucket.
+  [[nodiscard]] const std::byte* find_in_sequence(std::uint8_t id, std::uint32_t start,
+                                                  std::uint8_t key) const noexcept {
+    const std::byte* sequence = sequence_at(id);
+    const auto more = std::to_integer<std::uint32_t>(sequence[0]);
+    std::uint32_t which = more;
+    if (start != before_bucket) [[likely]]
+      which = detail::count_at_most(sequence + 1, more, static_cast<std::uint8_t>(key - start));
+    const auto row_id = std::to_integer<std::uint8_t>(sequence[16 + which]);
+    if (row_id < first_sequence_) [[likely]]
+      return rules_ + std::size_t{row_id} * rule_bytes_;
+    if (row_id == detail::id_gap) return nullptr;
+    // An aligned gap, which is the last row: `start` is its own from here on.
+    if (start != before_bucket) start += more == 0 ? 0 : std::to_integer<std::uint32_t>(sequence[more]);
+    return find_special(row_id, nullptr, start, key);
+  }
+  [[nodiscard]] const std::byte* find_special(std::uint8_t id, const std::byte* at, std::uint32_t start,
+                                              std::uint8_t key) const noexcept {
     if (id == detail::id_gap) return nullptr;
     if (id == detail::id_aligned_gap) {
-      const std::uint8_t aligned = static_cast<std::uint8_t>(~((16U >> granule_bits_) - 1U));
+      const std::uint8_t aligned = static_cast<std::uint8_t>(~(granule_.count(16) - 1U));
       // From a bucket before: buckets begin at multiples of 16, so the entry rule is in force already.
-      if (below != 0 && (key & aligned) <= std::to_integer<std::uint8_t>(block[below - 1])) return nullptr;
+      if (start != before_bucket && (key & aligned) <= start) return nullptr;
       return rules_ + std::size_t{entry_rule_} * rule_bytes_;
     }
-    const auto position = static_cast<std::uint32_t>(at - blocks_);
-    std::size_t low = 0, count = exception_count_;
-    while (count > 1) {
-      const std::size_t half = count / 2;
-      if (load<std::uint32_t, order::little>(exception_positions_ + 4 * (low + half)) <= position) low += half;
-      count -= half;
-    }
-    if (count == 0 || load<std::uint32_t, order::little>(exception_positions_ + 4 * low) != position) return nullptr;
-    return rules_ + std::size_t{load<std::uint16_t, order::little>(exception_rules_ + 2 * low)} * rule_bytes_;
+    return rules_ + rare_number(at) * rule_bytes_;
   }
   friend class table;
-  [[nodiscard]] static result<table_view> find_parts(byte_view bytes) noexcept;
-  [[nodiscard]] trace_error check() const noexcept;
-
-  byte_view bytes_;
-  byte_view general_;
-  const std::byte* runs_ = nullptr;
-  const std::byte* pages_ = nullptr;
-  const std::byte* blocks_ = nullptr;
-  const std::byte* rules_ = nullptr;
-  const std::byte* exception_positions_ = nullptr;
-  const std::byte* exception_rules_ = nullptr;
-  std::size_t run_count_ = 0;
-  std::size_t page_count_ = 0;
-  std::size_t rule_count_ = 0;
-  std::size_t rule_bytes_ = 0;
-  std::size_t exception_count_ = 0;
-  std::size_t block_bytes_ = 0;
-  std::uint8_t granule_bits_ = 0;
-  std::uint8_t entry_rule_ = 0;
+  table_view(const detail::table_parts& parts) noexcept : detail::table_parts(parts) {}  // NOLINT: of results
 };
 
 inline result<table_view> table_view::open(byte_view bytes) noexcept {
-  const auto t = find_parts(bytes);
-  if (!t) return t;
-  if (detail::checksum(t->bytes_.subspan(16)) != t->header()[table_header::checksum]) return {errc::checksum, 8};
-  if (const trace_error error = t->check()) return error;
-  return t;
-}
-
-inline result<table_view> table_view::find_parts(byte_view bytes) noexcept {
-  if (bytes.size() < size_of<table_header>) return {errc::truncated, bytes.size()};
-  table_view t;
-  t.bytes_ = bytes;
-  const auto h = t.header();
-  if (h[table_header::magic] != detail::table_magic) return {errc::bad_magic, 0};
-  if (h[table_header::version] != detail::table_version) return {errc::unsupported_version, 24};
-  if (h[table_header::file_bytes] > bytes.size()) return {errc::truncated, bytes.size()};
-  t.bytes_ = bytes = bytes.first(static_cast<std::size_t>(h[table_header::file_bytes]));
-  t.rule_bytes_ = h[table_header::rule_bytes];
-  t.granule_bits_ = h[table_header::granule_bits];
-  t.entry_rule_ = h[table_header::entry_rule];
-  t.run_count_ = h[table_header::run_count];
-  t.page_count_ = h[table_header::page_count];
-  t.rule_count_ = h[table_header::rule_count];
-  t.exception_count_ = h[table_header::exception_count];
-  t.block_bytes_ = h[table_header::block_bytes];
-  if (t.granule_bits_ > 4 || t.rule_bytes_ < unwind_rule::size || h[table_header::build_id_bytes] > 32) {
-    return {errc::bad_value, 28};
-  }
-  // Six parts behind the header, none aligned: runs, pages, rules, positions and rules of exceptions, general, blocks.
-  const std::uint64_t general_bytes = h[table_header::general_bytes];
-  const std::array<std::uint64_t, 7> sizes{std::uint64_t{t.run_count_} * size_of<table_run>,
-                                           std::uint64_t{t.page_count_} * size_of<table_page>,
-                                           std::uint64_t{t.rule_count_} * t.rule_bytes_,
-                                           std::uint64_t{t.exception_count_} * 4,
-                                           std::uint64_t{t.exception_count_} * 2,
-                                           general_bytes,
-                                           std::uint64_t{t.block_bytes_}};
-  std::array<std::uint64_t, 8> offsets{size_of<table_header>};
-  for (std::size_t i = 0; i < sizes.size(); ++i) offsets[i + 1] = offsets[i] + sizes[i];
-  if (offsets[7] != bytes.size()) return {errc::bad_size, 16};
-  const auto part = [&](std::size_t i) { return bytes.data() + offsets[i]; };
-  t.runs_ = part(0);
-  t.pages_ = part(1);
-  t.rules_ = part(2);
-  t.exception_positions_ = part(3);
-  t.exception_rules_ = part(4);
-  t.general_ = {part(5), static_cast<std::size_t>(general_bytes)};
-  t.blocks_ = part(6);
-  return t;
-}
-
-inline trace_error table_view::check() const noexcept {
-  const auto offset = [&](const std::byte* at) { return static_cast<std::uint64_t>(at - bytes_.data()); };
-  if (block_bytes_ < 1 + detail::block_slack) return {errc::bad_size, 16};
-  if (entry_rule_ >= rule_count_ && rule_count_ != 0) return {errc::out_of_range, 56};
-  std::uint64_t next_page = 0, previous_end = 0;
-  for (std::size_t i = 0; i < run_count_; ++i) {
-    const record<table_run, order::little> r(runs_ + i * size_of<table_run>);
-    const std::uint64_t begin = r[table_run::begin], pages = r[table_run::page_count];
-    if (r[table_run::first_page] != next_page || pages == 0 || pages > page_count_ - next_page ||
-        (i != 0 && begin < previous_end)) {
-      return {errc::out_of_range, offset(runs_ + i * size_of<table_run>)};
-    }
-    next_page += pages;
-    previous_end = begin + (pages << (12 + granule_bits_));
-  }
-  if (next_page != page_count_) return {errc::out_of_range, size_of<table_header>};
-  const std::uint64_t end = block_bytes_ - detail::block_slack;
-  std::uint64_t position = 1;
-  std::size_t exceptions = 0;
-  const auto good_id = [&](std::uint64_t at) {
-    const auto id = std::to_integer<std::uint8_t>(blocks_[at]);
-    if (id == detail::id_exception) {
-      const bool good = exceptions < exception_count_ &&
-                        load<std::uint32_t, order::little>(exception_positions_ + 4 * exceptions) == at &&
-                        load<std::uint16_t, order::little>(exception_rules_ + 2 * exceptions) < rule_count_;
-      ++exceptions;
-      return good;
-    }
-    if (id == detail::id_aligned_gap) return rule_count_ != 0;
-    return id == detail::id_gap || id < rule_count_;
-  };
-  if (!good_id(0)) return {errc::out_of_range, offset(blocks_)};
-  for (std::size_t i = 0; i < page_count_; ++i) {
-    const std::byte* page = pages_ + i * size_of<table_page>;
-    if (load<std::uint32_t, order::little>(page) != position) return {errc::out_of_range, offset(page)};
-    for (std::size_t bucket = 0; bucket < detail::buckets_per_page; ++bucket) {
-      const auto count = std::to_integer<std::uint64_t>(page[4 + bucket]);
-      if (2 * count > end - position) return {errc::out_of_range, offset(page)};
-      for (std::uint64_t k = 0; k < count; ++k) {
-        if (!good_id(position + count + k)) return {errc::out_of_range, offset(blocks_) + position + count + k};
-      }
-      position += 2 * count;
-    }
-  }
-  if (position != end || exceptions != exception_count_) return {errc::bad_size, offset(blocks_)};
-  return {};
+  const auto parts = find_parts(bytes);
+  if (!parts) return parts.error();
+  if (const trace_error error = parts->check()) return error;
+  return table_view(*parts);
 }
 
 }  // namespace backsight::cfi

@@ -37,7 +37,7 @@ class table {
   [[nodiscard]] static table of_encoder(std::vector<std::byte> bytes) {
     table made;
     made.bytes_ = std::move(bytes);
-    if (const auto found = table_view::find_parts(made.bytes_)) made.view_ = *found;
+    if (const auto found = table_view::find_parts(made.bytes_)) made.view_ = table_view(*found);
     return made;
   }
 
@@ -58,14 +58,18 @@ struct table_options {
 
 namespace detail {
 
-/// An FDE of one of the sections of a table, as small as sorting wants it.
+/// An FDE of one of the sections of a table, as small as sorting and memory want it.
 struct table_entry {
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
-  std::uint64_t offset = 0;
-  std::uint32_t section = 0;
-  std::uint32_t instructions = 0;  // From `offset` on.
+  std::uint64_t offset : 40 = 0;
+  std::uint64_t section : 8 = 0;
+  std::uint64_t instructions : 16 = 0;  // From `offset` on; 0 when that is too far.
+
+  static constexpr std::uint64_t most_offset = (std::uint64_t{1} << 40) - 1;
+  static constexpr std::uint64_t most_instructions = 0xffff;
 };
+static_assert(sizeof(table_entry) == 24);
 
 /// Takes FDEs into a list.
 template <order O>
@@ -83,9 +87,14 @@ class entry_reader {
     if (!f) return f.error();
     // Section garbage collection leaves discarded functions at address 0.
     if (f->begin >= f->end || (f->begin == 0 && !section_.info().code_at_zero)) return {};
+    if (f->offset > table_entry::most_offset || number_ > 255) return {errc::capacity, e.offset};
     const std::uint64_t instructions = f->instructions - f->offset;
-    if (instructions > 0xffffffffU) return {errc::capacity, e.offset};
-    out_.push_back({f->begin, f->end, f->offset, number_, static_cast<std::uint32_t>(instructions)});
+    table_entry& one = out_.emplace_back();
+    one.begin = f->begin;
+    one.end = f->end;
+    one.offset = f->offset & table_entry::most_offset;
+    one.section = number_ & 0xffU;
+    one.instructions = instructions <= table_entry::most_instructions ? instructions & 0xffffU : 0;
     return {};
   }
 
@@ -99,7 +108,7 @@ class entry_reader {
 /// The FDEs of a section by a walk over its entries.
 template <order O, class Report>
 void collect_entries(const section<O>& from, std::uint32_t number, std::vector<table_entry>& out, Report& report) {
-  out.reserve(out.size() + from.bytes().size() / 48);  // Most FDEs are somewhat smaller.
+  out.reserve(out.size() + from.bytes().size() / 40);  // Most FDEs are somewhat larger.
   entry_reader<O> reader(from, number, out);
   auto at = from.entries().begin();
   for (; at != std::default_sentinel; ++at) {
@@ -124,7 +133,7 @@ template <class Arch, order O, class Report>
   if (!std::is_sorted(entries.begin(), entries.end(), before)) std::sort(entries.begin(), entries.end(), before);
 
   table_encoder<Arch> encoder(options.profile);
-  encoder.reserve(entries.size() * 7);
+  packed_rows rows;
   std::vector<context<>> memory(1);
   std::vector<cie_loader<Arch, O>> cies(sections.begin(), sections.end());
   std::uint64_t covered = 0, first_section_covered = 0;
@@ -139,31 +148,36 @@ template <class Arch, order O, class Report>
     std::size_t next = i + 1;
     while (next < entries.size() && !hides(entries[next])) ++next;
     const std::uint64_t end = next < entries.size() ? std::min(e.end, entries[next].begin) : e.end;
-    const section<O>& from = sections[e.section];
+    const auto number = static_cast<std::uint32_t>(e.section);
+    const section<O>& from = sections[number];
     row_machine<Arch, O> machine(from, memory[0]);
     const auto at = from.entry_at(e.offset);
-    const std::size_t kept = encoder.size();
-    trace_error error = cies[e.section].load(machine, at->cie_offset);
+    const packed_rows::mark kept = rows.here();
+    trace_error error = cies[number].load(machine, at->cie_offset);
     if (!error) {
-      machine.begin({e.offset, at->cie_offset, e.begin, e.end, e.offset + e.instructions, at->end, {}});
-      if (covered < e.begin) encoder.add(covered, encoder.no_rule);
+      std::uint64_t instructions = e.offset + e.instructions;
+      if (e.instructions == 0) [[unlikely]]
+        instructions = from.parse_fde(*at, machine.current_cie()).partial().instructions;
+      machine.begin({e.offset, at->cie_offset, e.begin, e.end, instructions, at->end, {}});
+      if (covered < e.begin) rows.add(covered, rows.no_rule);
       machine.for_each([&](const row& r) {
         if (r.end <= r.begin || r.begin < e.begin || r.begin >= end) return;
-        encoder.add(r.begin, encoder.rule_number(r, machine.current_cie(), from.bytes()));
+        rows.add(r.begin, encoder.rule_number(r, machine.current_cie(), from.bytes()));
       });
       error = machine.error();
     }
     if (error) {
-      encoder.truncate(kept);
-      report(error, e.section);
+      rows.restore(kept);
+      report(error, number);
       continue;
     }
     if (encoder.is_full()) break;
     covered = end;
     if (e.section == 0) first_section_covered = std::max(first_section_covered, e.end);
   }
-  encoder.add(covered, encoder.no_rule);
-  auto bytes = encoder.encode(options.build_id);
+  rows.add(covered, rows.no_rule);
+  entries = {};  // Their memory is that of the table now.
+  auto bytes = encoder.encode(rows, options.build_id);
   if (!bytes) return bytes.error();
   return table::of_encoder(std::move(*bytes));
 }
@@ -173,8 +187,9 @@ template <class Arch, order O, class Report>
 /// Builds a table from one or two sections; where both have an answer, the first counts. Where FDEs overlap, the one
 /// with the nearest start counts, and of those with the same start the first in its section. An FDE in error is left
 /// out and reported: `report(trace_error, section_number)`. Time is about that of interpreting the sections once;
-/// memory is 10 bytes for each row and 32 for each FDE besides the table. Errors: errc::capacity (more than 65,535
-/// distinct rules, 256 rows in 256 granules of code, or rules much longer than what they are made of).
+/// memory is about 2 bytes for each row and either 24 for each FDE or the table twice, less than the sections. Errors:
+/// errc::capacity (more than 65,535 distinct rules, rows at all of 256 addresses, or rules much longer than what they are
+/// made of).
 template <class Arch, order O, class Report>
 [[nodiscard]] result<table> build_table(std::span<const section<O>> sections, const table_options& options,
                                         Report&& report) {

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -11,9 +10,11 @@
 
 #include <backsight/cfi/general_rule.hpp>
 #include <backsight/cfi/numbering.hpp>
+#include <backsight/cfi/packed_rows.hpp>
+#include <backsight/cfi/placed_rule.hpp>
 #include <backsight/cfi/rule.hpp>
 #include <backsight/cfi/section.hpp>
-#include <backsight/cfi/table.hpp>
+#include <backsight/cfi/table_writer.hpp>
 #include <backsight/cfi/unwind_rule.hpp>
 #include <backsight/core/bytes.hpp>
 #include <backsight/core/error.hpp>
@@ -21,13 +22,11 @@
 
 namespace backsight::cfi::detail {
 
-/// Collects rows in ascending order of their addresses and encodes them.
+/// Turns rows of the interpreter into rules of a table, and writes the table.
 template <class Arch>
 class table_encoder {
  public:
   static constexpr std::size_t rule_bytes = rule_size<Arch>;
-  static constexpr std::uint32_t no_rule = 0xffff;  // One more than a table has.
-  using rule_image = std::array<std::byte, rule_bytes>;
 
   explicit table_encoder(table_profile profile) : profile_(profile) {
     columns_.fill(column_other);
@@ -49,38 +48,28 @@ class table_encoder {
     return number(key, registers_.words);
   }
 
-  /// From `address` on this rule is in force; no_rule for none. Addresses do not descend.
-  [[gnu::always_inline]] void add(std::uint64_t address, std::uint32_t rule) {
-    if (address == last_start_ && !starts_.empty()) [[unlikely]]
-      truncate(starts_.size() - 1);
-    if (rule == last_rule_) return;
-    starts_.push_back(address);
-    rules_of_.push_back(static_cast<std::uint16_t>(rule));
-    last_start_ = address;
-    last_rule_ = rule;
-  }
-  [[nodiscard]] std::size_t size() const noexcept { return starts_.size(); }
   /// Nothing more fits, and encode will refuse what there is.
-  [[nodiscard]] bool is_full() const noexcept { return full_ || images_.size() > most_rules; }
-  /// Makes room for a number of rows.
-  void reserve(std::size_t rows) {
-    starts_.reserve(rows);
-    rules_of_.reserve(rows);
+  [[nodiscard]] bool is_full() const noexcept { return full_ || rule_count_ > most_rules; }
+  /// Writes rows whose rules have the numbers that rule_number gave. Errors: errc::capacity.
+  [[nodiscard]] result<std::vector<std::byte>> encode(const packed_rows& rows, byte_view build_id) const {
+    if (is_full()) return {errc::capacity, 0};
+    const table_contents contents{Arch::elf_machine,
+                                  static_cast<std::uint8_t>(Arch::address_size),
+                                  static_cast<std::uint8_t>(rule_bytes),
+                                  profile_,
+                                  build_id,
+                                  images_,
+                                  general_};
+    return table_writer(contents, rows).write();
   }
-  /// Takes back what was added since size() was `count`.
-  void truncate(std::size_t count) {
-    starts_.resize(count);
-    rules_of_.resize(count);
-    last_start_ = count == 0 ? 0 : starts_.back();
-    last_rule_ = count == 0 ? no_rule : rules_of_.back();
-  }
-  [[nodiscard]] result<std::vector<std::byte>> encode(byte_view build_id);
 
  private:
-  // Where the return address is saved, then the registers, a byte each, all in words of the machine.
+  // Where the return address is saved, the place of the CFA and whether it is read from there; then the registers, a byte
+  // each, all in words of the machine.
   using packed_words = typename numbering<rule_bytes / 8>::words;
   static constexpr unsigned key_register = 32, key_signed = 40, key_shape = 42, key_signal = 45, key_registers = 46;
-  static constexpr std::size_t most_rules = 0xffff;
+  static constexpr unsigned word_cfa = 8, word_cfa_saved = 16;
+  static constexpr std::size_t most_rules = packed_rows::no_rule;
   static constexpr std::size_t longest_key = 64;
   [[nodiscard]] static constexpr std::size_t most_expansion(std::size_t section_bytes) noexcept {
     return std::min<std::size_t>(0x7fffffff, 65536 + section_bytes * 16);
@@ -98,20 +87,24 @@ class table_encoder {
   /// frame's, the number of its packed registers.
   [[nodiscard, gnu::always_inline]] std::uint32_t number(std::uint64_t key, const packed_words& words) {
     const std::uint32_t found = keys_.number({key});
-    if (found >= images_.size()) append_image(key, words);
+    if (found >= rule_count_) append_image(key, words);
     return found;
   }
   [[gnu::noinline]] void append_image(std::uint64_t key, const packed_words& words) {
-    if (images_.size() > most_rules) return;  // encode refuses them.
-    rule_image& image = images_.emplace_back();
-    mutable_record<unwind_rule, order::little>(image.data())
+    if (rule_count_ > most_rules) return;  // encode refuses them.
+    ++rule_count_;
+    images_.resize(images_.size() + rule_bytes);
+    std::byte* const image = images_.data() + images_.size() - rule_bytes;
+    mutable_record<unwind_rule, order::little>(image)
         .set(unwind_rule::shape, static_cast<rule_shape>(key >> key_shape & 7U))
         .set(unwind_rule::signal_frame, (key >> key_signal & 1U) != 0)
         .set(unwind_rule::return_address_signed, static_cast<std::uint8_t>(key >> key_signed & 3U))
+        .set(unwind_rule::cfa_saved, (words[0] >> word_cfa_saved & 1U) != 0)
         .set(unwind_rule::return_address_word, static_cast<std::int8_t>(words[0]))
+        .set(unwind_rule::cfa_word, static_cast<std::int8_t>(words[0] >> word_cfa))
         .set(unwind_rule::cfa_register, static_cast<std::uint8_t>(key >> key_register))
         .set(unwind_rule::cfa_offset, static_cast<std::int32_t>(static_cast<std::uint32_t>(key)));
-    for (std::size_t i = 1; i < words.size(); ++i) store<order::little>(image.data() + i * 8, words[i]);
+    for (std::size_t i = 1; i < words.size(); ++i) store<order::little>(image + i * 8, words[i]);
   }
   [[nodiscard]] static std::uint64_t key_of(rule_shape shape, const cie& c) noexcept {
     return static_cast<std::uint64_t>(shape) << key_shape | std::uint64_t{c.signal_frame ? 1U : 0U} << key_signal;
@@ -195,17 +188,57 @@ class table_encoder {
           }
         },
         keep, push);
-    const auto known = general_texts_.find(text_);
-    std::size_t offset = known != general_texts_.end() ? known->second : general_.size();
+    auto known = general_texts_.find(text_);
     if (known == general_texts_.end()) {
       // More than any real file comes near to: rows that repeat long expressions.
       full_ = full_ || general_.size() + long_bytes > most_expansion(section.size());
       if (is_full()) return 0;
-      general_texts_.emplace(text_, offset);
+      known = general_texts_.emplace(text_, text_place{}).first;
+      text_place& place = known->second;
+      if (long_bytes == 0) work_out(place);
+      place.offset = general_.size();
+      if (place.shape != rule_shape::general) {
+        general_.push_back(static_cast<std::byte>(others_.size() / 2));
+        general_.insert(general_.end(), others_.begin(), others_.end());
+      }
       if (long_bytes == 0) general_.insert(general_.end(), text_.begin(), text_.end());
       else write_general_rule(r, c.return_address_register, section, keep, [&](std::byte b) { general_.push_back(b); });
     }
-    return number(key_of(rule_shape::general, c) | std::uint64_t{r.return_address_signed} << key_signed | offset, {});
+    const text_place& place = known->second;
+    return number(key_of(place.shape, c) | std::uint64_t{r.return_address_signed} << key_signed |
+                      std::uint64_t{place.reg} << key_register | place.offset,
+                  place.words);
+  }
+  /// A text among the general rules, and what was worked out from it.
+  struct text_place {
+    std::size_t offset = 0;
+    rule_shape shape = rule_shape::general;
+    std::uint8_t reg = 0;
+    packed_words words{};
+  };
+  /// Works out the text of aligned and signal frames: the lanes go to `place`, other registers to `others_`.
+  void work_out(text_place& place) {
+    others_.clear();
+    packed_words words{};
+    const auto placed =
+        place_rule(text_, Arch::address_size, Arch::stack_pointer, [&](std::uint32_t reg, std::int8_t word) {
+          if (word == 0) return false;
+          const std::uint8_t lane = reg < columns_.size() ? columns_[reg] : column_other;
+          if (lane < Arch::saved.size())
+            return put(words, 8 + std::size_t{lane}, std::int64_t{word} * Arch::address_size);
+          if (reg >= Arch::register_count) return true;  // Frames do not hold it.
+          others_.push_back(static_cast<std::byte>(reg));
+          others_.push_back(static_cast<std::byte>(word));
+          return others_.size() / 2 < 256;
+        });
+    // Expressions read the return address column as the pc, and not as a register.
+    if (!placed || placed->reg >= Arch::register_count || placed->reg == Arch::return_address) return;
+    words[0] = static_cast<std::uint8_t>(placed->return_address_word) |
+               std::uint64_t{static_cast<std::uint8_t>(placed->cfa_word)} << word_cfa |
+               std::uint64_t{placed->cfa_saved ? 1U : 0U} << word_cfa_saved;
+    place.shape = placed->shape;
+    place.reg = placed->reg;
+    place.words = words;
   }
   /// The registers of the last row.
   struct packed_registers {
@@ -220,154 +253,13 @@ class table_encoder {
   packed_registers registers_;
   numbering<rule_bytes / 8> known_registers_;
   numbering<1> keys_;
-  std::vector<rule_image> images_;  // Of the rules, by number.
+  std::vector<std::byte> images_;  // Of the rules, by number.
+  std::size_t rule_count_ = 0;
   std::vector<std::byte> general_;
-  std::map<std::vector<std::byte>, std::size_t> general_texts_;  // Where each lies in general_.
+  std::map<std::vector<std::byte>, text_place> general_texts_;  // Where each lies in general_.
   std::vector<std::byte> text_;
+  std::vector<std::byte> others_;  // Registers and words that a text has besides lanes.
   bool full_ = false;
-  std::vector<std::uint64_t> starts_;
-  std::vector<std::uint16_t> rules_of_;
-  std::uint64_t last_start_ = 0;
-  std::uint32_t last_rule_ = no_rule;
 };
-
-template <class Arch>
-result<std::vector<std::byte>> table_encoder<Arch>::encode(byte_view build_id) {
-  if (is_full()) return {errc::capacity, 0};
-  const std::size_t rows = starts_.size();
-  // Granules: what all addresses are multiples of, at most 16 bytes.
-  std::uint64_t bits = 16;
-  for (const std::uint64_t start : starts_) bits |= start;
-  const auto granule_bits = static_cast<unsigned>(std::countr_zero(bits));
-  const std::uint64_t bucket_bytes = std::uint64_t{256} << granule_bits;
-  const std::uint64_t page_bytes = bucket_bytes * buckets_per_page;
-
-  // A gap up to the next multiple of 16 and the rule that most functions begin with are one row.
-  const auto aligned_gap = [&](std::size_t i) {
-    return rules_of_[i] == no_rule && i + 1 < rows && starts_[i] % 16 != 0 && starts_[i + 1] == (starts_[i] | 15) + 1 &&
-           (starts_[i + 1] & (page_bytes - 1)) != 0;
-  };
-  std::vector<std::uint32_t> uses(images_.size()), uses_behind_gaps(images_.size()), order_of(images_.size());
-  for (std::size_t i = 0; i < rows; ++i) {
-    if (rules_of_[i] != no_rule) ++uses[rules_of_[i]];
-    else if (aligned_gap(i)) ++uses_behind_gaps[rules_of_[i + 1]];
-  }
-  const auto most_used = static_cast<std::uint32_t>(std::max_element(uses_behind_gaps.begin(), uses_behind_gaps.end()) -
-                                                    uses_behind_gaps.begin());
-  // The most frequent rules have one-byte ids; the entry rule is among them.
-  std::vector<std::uint32_t> ranked(images_.size());
-  for (std::size_t i = 0; i < ranked.size(); ++i) ranked[i] = static_cast<std::uint32_t>(i);
-  std::sort(ranked.begin(), ranked.end(), [&](std::uint32_t a, std::uint32_t b) {
-    if ((a == most_used) != (b == most_used)) return a == most_used;
-    return uses[a] != uses[b] ? uses[a] > uses[b] : a < b;
-  });
-  for (std::size_t i = 0; i < ranked.size(); ++i) order_of[ranked[i]] = static_cast<std::uint32_t>(i);
-
-  std::vector<std::byte> runs, pages, blocks(1 + 2 * rows + block_slack);
-  blocks[0] = std::byte{id_gap};
-  std::size_t blocks_end = 1;
-  std::vector<std::uint32_t> exception_positions;
-  std::vector<std::uint16_t> exception_rules;
-  std::uint32_t run_count = 0, page_count = 0;
-  const auto append = [](std::vector<std::byte>& to, const auto& bytes) {
-    to.insert(to.end(), bytes.begin(), bytes.end());
-  };
-
-  // Outside of the loop over buckets: clearing them there takes as long as all the rest.
-  std::array<std::uint32_t, 256> ids{};
-  constexpr std::uint64_t longest_hole = 64;  // Pages without a row that are worth storing to keep a run whole.
-  for (std::size_t i = 0; i < rows;) {
-    const std::uint64_t run_begin = starts_[i] / page_bytes * page_bytes;
-    const std::uint32_t first_page = page_count;
-    std::uint64_t page_begin = run_begin;
-    while (i < rows && starts_[i] - page_begin < page_bytes * (longest_hole + 1)) {
-      std::array<std::byte, 16> counts{};
-      if (blocks_end > 0xffffffffU - 16 * 512) return {errc::capacity, 0};
-      const auto block = static_cast<std::uint32_t>(blocks_end);
-      for (std::size_t bucket = 0; bucket < buckets_per_page; ++bucket) {
-        const std::uint64_t begin = page_begin + bucket * bucket_bytes;
-        std::size_t count = 0;
-        while (i < rows && starts_[i] - begin < bucket_bytes) {
-          blocks[blocks_end + count] = static_cast<std::byte>((starts_[i] - begin) >> granule_bits);
-          if (rules_of_[i] == no_rule) {
-            const bool both = aligned_gap(i) && rules_of_[i + 1] == most_used;
-            ids[count] = both ? 0x10000U + id_aligned_gap : 0x10000U + id_gap;
-            // The second row may lie in the next bucket, where the last id of this one stands for it.
-            i += both ? 2 : 1;
-          } else {
-            ids[count] = order_of[rules_of_[i++]];
-          }
-          ++count;
-        }
-        if (count > 255) return {errc::capacity, 0};
-        counts[bucket] = static_cast<std::byte>(count);
-        blocks_end += count;
-        for (std::size_t k = 0; k < count; ++k, ++blocks_end) {
-          const bool own_byte = ids[k] < id_aligned_gap || ids[k] >= 0x10000U;
-          blocks[blocks_end] = own_byte ? static_cast<std::byte>(ids[k] & 0xffU) : std::byte{id_exception};
-          if (own_byte) continue;
-          exception_positions.push_back(static_cast<std::uint32_t>(blocks_end));
-          exception_rules.push_back(static_cast<std::uint16_t>(ids[k]));
-        }
-      }
-      append(pages, owned_record<table_page, order::little>{}
-                        .set(table_page::block, block)
-                        .set(table_page::counts, counts)
-                        .bytes());
-      ++page_count;
-      page_begin += page_bytes;
-    }
-    append(runs, owned_record<table_run, order::little>{}
-                     .set(table_run::begin, run_begin)
-                     .set(table_run::first_page, first_page)
-                     .set(table_run::page_count, page_count - first_page)
-                     .bytes());
-    ++run_count;
-  }
-  blocks.resize(blocks_end + block_slack);
-
-  const std::size_t total = size_of<table_header> + runs.size() + pages.size() + images_.size() * rule_bytes +
-                            exception_positions.size() * 6 + general_.size() + blocks.size();
-  std::array<std::byte, 32> id{};
-  const std::size_t id_bytes = std::min(build_id.size(), id.size());
-  std::copy_n(build_id.begin(), id_bytes, id.begin());
-  owned_record<table_header, order::little> header;
-  header.set(table_header::magic, table_magic)
-      .set(table_header::file_bytes, total)
-      .set(table_header::version, table_version)
-      .set(table_header::machine, Arch::elf_machine)
-      .set(table_header::address_size, static_cast<std::uint8_t>(Arch::address_size))
-      .set(table_header::granule_bits, static_cast<std::uint8_t>(granule_bits))
-      .set(table_header::rule_bytes, static_cast<std::uint8_t>(rule_bytes))
-      .set(table_header::profile, profile_)
-      .set(table_header::run_count, run_count)
-      .set(table_header::page_count, page_count)
-      .set(table_header::rule_count, static_cast<std::uint32_t>(images_.size()))
-      .set(table_header::exception_count, static_cast<std::uint32_t>(exception_positions.size()))
-      .set(table_header::general_bytes, static_cast<std::uint32_t>(general_.size()))
-      .set(table_header::block_bytes, static_cast<std::uint32_t>(blocks.size()))
-      .set(table_header::build_id_bytes, static_cast<std::uint8_t>(id_bytes))
-      .set(table_header::build_id, id)
-      .set(table_header::row_count, rows);
-  std::vector<std::byte> out;
-  out.reserve(total);
-  append(out, header.bytes());
-  append(out, runs);
-  append(out, pages);
-  for (const std::uint32_t rule : ranked) append(out, images_[rule]);
-  for (const std::uint32_t position : exception_positions) {
-    out.resize(out.size() + 4);
-    store<order::little>(out.data() + out.size() - 4, position);
-  }
-  for (const std::uint16_t rule : exception_rules) {
-    out.resize(out.size() + 2);
-    store<order::little>(out.data() + out.size() - 2, rule);
-  }
-  append(out, general_);
-  append(out, blocks);
-  mutable_record<table_header, order::little>(out.data())
-      .set(table_header::checksum, checksum(byte_view(out).subspan(16)));
-  return out;
-}
 
 }  // namespace backsight::cfi::detail

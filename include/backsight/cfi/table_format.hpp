@@ -26,25 +26,26 @@ struct table_header {
   static constexpr field<"version", std::uint16_t> version{};
   static constexpr field<"machine", std::uint16_t> machine{};
   static constexpr field<"address_size", std::uint8_t> address_size{};
-  static constexpr field<"granule_bits", std::uint8_t> granule_bits{};
+  static constexpr field<"granule_bits", std::int8_t> granule_bits{};
   static constexpr field<"rule_bytes", std::uint8_t> rule_bytes{};
   static constexpr field<"profile", table_profile> profile{};
   static constexpr field<"run_count", std::uint32_t> run_count{};
   static constexpr field<"page_count", std::uint32_t> page_count{};
   static constexpr field<"rule_count", std::uint32_t> rule_count{};
-  static constexpr field<"exception_count", std::uint32_t> exception_count{};
   static constexpr field<"general_bytes", std::uint32_t> general_bytes{};
   static constexpr field<"block_bytes", std::uint32_t> block_bytes{};
   static constexpr field<"entry_rule", std::uint8_t> entry_rule{};
   static constexpr field<"build_id_bytes", std::uint8_t> build_id_bytes{};
-  static constexpr padding<48> reserved{};
+  static constexpr field<"sequence_count", std::uint8_t> sequence_count{};
+  static constexpr field<"rare_ids", std::uint8_t> rare_ids{};
+  static constexpr padding<64> reserved{};
   static constexpr field<"build_id", std::array<std::byte, 32>> build_id{};
   static constexpr field<"row_count", std::uint64_t> row_count{};
   static constexpr padding<192> reserved_end{};
-  static constexpr layout fields{magic,           checksum,      file_bytes,  version,    machine,        address_size,
-                                 granule_bits,    rule_bytes,    profile,     run_count,  page_count,     rule_count,
-                                 exception_count, general_bytes, block_bytes, entry_rule, build_id_bytes, reserved,
-                                 build_id,        row_count,     reserved_end};
+  static constexpr layout fields{magic,         checksum,    file_bytes, version,        machine,        address_size,
+                                 granule_bits,  rule_bytes,  profile,    run_count,      page_count,     rule_count,
+                                 general_bytes, block_bytes, entry_rule, build_id_bytes, sequence_count, rare_ids,
+                                 reserved,      build_id,    row_count,  reserved_end};
 };
 static_assert(schema<table_header>);
 
@@ -59,7 +60,7 @@ struct table_run {
 };
 static_assert(schema<table_run>);
 
-/// 16 buckets of 256 granules of code: where their rows begin among the blocks, and the number of rows in each.
+/// 16 buckets of 256 granules of code: where their rows begin among the blocks, and the number of ids in each.
 struct table_page {
   static constexpr const char* name = "table_page";
   static constexpr std::size_t size = 20;
@@ -68,5 +69,17 @@ struct table_page {
   static constexpr layout fields{block, counts};
 };
 static_assert(schema<table_page>);
+
+/// Several rows that one id stands for, as prologues and epilogues repeat them: the number of rows behind the first, how
+/// many granules from the first each of those begins, and the ids of all, the first among them.
+struct table_sequence {
+  static constexpr const char* name = "table_sequence";
+  static constexpr std::size_t size = 32;
+  static constexpr field<"more", std::uint8_t> more{};
+  static constexpr field<"distances", std::array<std::byte, 15>> distances{};
+  static constexpr field<"ids", std::array<std::byte, 16>> ids{};
+  static constexpr layout fields{more, distances, ids};
+};
+static_assert(schema<table_sequence>);
 
 }  // namespace backsight::cfi

@@ -15,6 +15,7 @@
 #include <backsight/cfi/frame.hpp>
 #include <backsight/cfi/progress.hpp>
 #include <backsight/cfi/rule_cache.hpp>
+#include <backsight/cfi/rule_steps.hpp>
 #include <backsight/cfi/saved_places.hpp>
 #include <backsight/cfi/table.hpp>
 #include <backsight/cfi/unwind_rule.hpp>
@@ -44,88 +45,6 @@ inline void prefetch_above(Memory& memory, std::uint64_t stack_pointer) noexcept
   if constexpr (requires { memory.prefetch(stack_pointer); }) {
     for (std::size_t i = 0; i < Lines; ++i) memory.prefetch(stack_pointer + Distance + i * 64);
   }
-}
-
-/// The CFA and the place of the return address, once the rule is known and before memory is read.
-template <class Arch>
-struct located {
-  const std::byte* rule = nullptr;
-  std::uint64_t cfa = 0;
-  std::uint64_t return_address_at = 0;  // The CFA itself: it is in its register.
-};
-
-template <class Arch, class Memory>
-[[nodiscard]] inline stop locate(const frame<Arch>& f, const std::byte* rule, Memory& memory,
-                                 located<Arch>& out) noexcept {
-  const rule_view r(rule);
-  const std::uint8_t reg = r[unwind_rule::cfa_register];
-  std::uint64_t base = f.value[Arch::stack_pointer];
-  if (reg != Arch::stack_pointer) {
-    if (reg >= Arch::register_count) [[unlikely]]
-      return stop::bad_rule;
-    const std::optional<std::uint64_t> value = f.get(reg, memory);
-    if (!value) [[unlikely]]
-      return stop::unreadable;
-    base = *value;
-  }
-  out.rule = rule;
-  out.cfa =
-      dwarf::wrap(base + static_cast<std::uint64_t>(std::int64_t{r[unwind_rule::cfa_offset]}), Arch::address_size);
-  const std::int64_t word = r[unwind_rule::return_address_word];
-  out.return_address_at = out.cfa + static_cast<std::uint64_t>(word * word_bytes<Arch>);
-  return stop::none;
-}
-
-/// Reads the return address and turns the frame into its caller.
-template <class Arch, class Memory>
-[[nodiscard]] inline stop finish(frame<Arch>& f, const located<Arch>& at, Memory& memory) noexcept {
-  std::uint64_t return_address = 0;
-  if (at.return_address_at != at.cfa) [[likely]] {
-    const std::optional<std::uint64_t> read = memory(at.return_address_at);
-    if (!read) [[unlikely]]
-      return stop::unreadable;
-    return_address = *read;
-  } else {
-    return_address = f.value[Arch::return_address];
-  }
-  const std::uint64_t pc = Arch::code_address(return_address);
-  if (pc == 0) [[unlikely]]
-    return stop::outermost;
-  if (pc == f.pc && at.cfa <= f.value[Arch::stack_pointer]) [[unlikely]]
-    return stop::no_progress;
-  update_places(f, at.rule + unwind_rule::size, at.cfa);
-  f.value[Arch::stack_pointer] = at.cfa;
-  f.value[Arch::return_address] = return_address;
-  f.pc = pc;
-  f.exact = rule_view(at.rule)[unwind_rule::signal_frame];
-  f.how = found_by::call_frame_information;
-  return stop::none;
-}
-
-/// The rare shapes.
-template <class Arch, class Memory>
-[[nodiscard]] stop step_uncommon(frame<Arch>& f, const address_space<Arch>& space, const std::byte* rule,
-                                 Memory& memory) noexcept {
-  const rule_view r(rule);
-  if (r[unwind_rule::shape] == rule_shape::outermost) return stop::outermost;
-  if (r[unwind_rule::shape] != rule_shape::general) return stop::no_information;
-  const mapped_object* m = space.find(f.lookup_address());
-  if (m == nullptr) return stop::no_object;
-  const auto text = m->table.general_rule(static_cast<std::uint32_t>(r[unwind_rule::cfa_offset]));
-  return apply_general(f, text, r[unwind_rule::signal_frame], memory);
-}
-
-[[nodiscard]] inline rule_shape shape_of(const std::byte* rule) noexcept { return rule_view(rule)[unwind_rule::shape]; }
-
-/// The first four bytes of the rules that most frames have: common, not of a signal frame, the CFA counted from that
-/// register. One comparison of what would be four fields.
-template <class Arch, unsigned Register>
-[[nodiscard]] inline bool is_usual(std::uint32_t head) noexcept {
-  constexpr std::uint32_t mask = Arch::pushes_return_addresses  ? 0xffffffffU
-                                 : Arch::signs_return_addresses ? 0xffcfU
-                                                                : 0xffffU;
-  constexpr std::uint32_t usual = static_cast<std::uint32_t>(rule_shape::common) | Register << 8U | 0xff0000U;
-  return (head & mask) == (usual & mask);
 }
 
 /// A reader for a loop: a copy where a copy reads the same, so that the compiler knows that nobody else changes it.
@@ -187,7 +106,7 @@ template <class Arch, memory_reader Memory, class Cache = const no_cache>
     detail::located<Arch> at;
     why = detail::locate(f, found.rule, memory, at);
     if (why == stop::none) [[likely]]
-      return detail::finish(f, at, memory);
+      return detail::finish(f, at, memory, [] {});
     return why;
   } else {
     return detail::step_uncommon(f, space, found.rule, memory);
@@ -223,9 +142,25 @@ template <class Arch>
   return cfa + static_cast<std::uint64_t>(word * word_bytes<Arch>);
 }
 
-/// The hot part of a walk: steps by a common rule that counts the CFA from the stack pointer or the frame pointer, from
-/// one return address to the next on the stack, as most are. Ends at the first other frame, where the cache has no rule,
-/// and sooner or later; gives the number of pcs, and `f` is the frame behind them. What one frame needs of the last is
+/// The same for a frame whose stack was aligned, as functions with vectors do; not for one of a signal. False for others,
+/// and where the CFA cannot be read.
+template <class Arch, class Memory>
+[[nodiscard]] inline bool locate_aligned(const frame<Arch>& first, const std::byte* rule, std::uint64_t stack_pointer,
+                                         std::uint64_t frame_pointer_at, const Memory& memory,
+                                         located<Arch>& out) noexcept {
+  const rule_view r(rule);
+  if (r[unwind_rule::shape] != rule_shape::aligned || r[unwind_rule::signal_frame]) return false;
+  std::uint64_t base = stack_pointer;
+  if (r[unwind_rule::cfa_register] != Arch::stack_pointer) {
+    if (r[unwind_rule::cfa_register] != Arch::frame_pointer) return false;
+    base = (frame_pointer_at != 0 ? memory(frame_pointer_at) : first.get(Arch::frame_pointer, memory)).value_or(0);
+  }
+  return base != 0 && locate_placed(rule, base, memory, out) && out.cfa != 0;
+}
+
+/// The hot part of a walk: steps by a rule that counts the CFA from the stack pointer or the frame pointer, from one
+/// return address to the next on the stack, as most are. Ends at the first other frame, where the cache has no rule, and
+/// sooner or later; gives the number of pcs, and `f` is the frame behind them. What one frame needs of the last is
 /// kept in registers: a frame in memory costs a store and a load of each, one after the other. For the same reason nothing
 /// in the loop is a call.
 template <class Arch, class Memory, class Cache>
@@ -248,19 +183,22 @@ template <class Arch, class Memory, class Cache>
       rule = rules.recall(pc, pc - 1, count == 0 ? callee : pcs[count - 1]);
       if (rule == nullptr) break;
     }
-    const std::uint64_t cfa = usual_cfa(f, rule, stack_pointer, frame_pointer_at, memory);
-    const std::uint64_t return_address_at = usual_return_address_at<Arch>(rule, cfa);
-    if (cfa == 0 || return_address_at == cfa) [[unlikely]]
-      break;
-    const std::uint64_t word = memory(return_address_at).value_or(0);
+    located<Arch> at;
+    at.cfa = usual_cfa(f, rule, stack_pointer, frame_pointer_at, memory);
+    at.places = at.cfa;
+    at.return_address_at = usual_return_address_at<Arch>(rule, at.cfa);
+    if (at.cfa == 0 || at.return_address_at == at.cfa) [[unlikely]] {
+      if (!locate_aligned(f, rule, stack_pointer, frame_pointer_at, memory, at)) break;
+    }
+    const std::uint64_t word = memory(at.return_address_at).value_or(0);
     const std::uint64_t caller = Arch::code_address(word);
-    if (caller == 0 || cfa <= stack_pointer) [[unlikely]]
+    if (caller == 0 || at.cfa <= stack_pointer) [[unlikely]]
       break;
-    saved.note(count, rule, cfa);
-    update_place<Arch>(frame_pointer_at, rule + unwind_rule::size, fp_column, cfa);
+    saved.note(count, rule, at.places);
+    update_place<Arch>(frame_pointer_at, rule + unwind_rule::size, fp_column, at.places);
     return_address = word;
     pc = caller;
-    stack_pointer = cfa;
+    stack_pointer = at.cfa;
     rules.next();
   }
   if (count == 0) return 0;

@@ -10,16 +10,25 @@
 
 namespace backsight::cfi {
 
-/// The shapes of a rule in a table.
+/// The shapes of a rule in a table. In the equations, w is the size of the machine's word, b the value of the rule's
+/// register, and n a byte of the rule. Below `common` and `outermost`, `cfa_offset` is where the rule's text lies among
+/// the general rules; the text says the same as the equations, and `signal` besides what a lane has no room for.
 enum class rule_shape : std::uint8_t {
   none,       // no call frame information
-  common,     // cfa = r + offset; ra = *(cfa + w*m), or unchanged when m = 0; each saved s: *(cfa + w*n), or unchanged
+  common,     // cfa = b + offset; ra = *(cfa + w*n), or unchanged when n = 0; each saved s: *(cfa + w*n), or unchanged
   outermost,  // the return address is undefined: there is no caller
-  general,    // everything else: `cfa_offset` is where the rule's text lies among the general rules
+  general,    // everything else
+  aligned,    // cfa = *(b + w*n), or b + w*n; ra = *(cfa + w*n); each saved s: *(b + w + w*n), or unchanged when n = 0
+  signal,     // the same, and ra = *(b + w*n); a list of other registers, *(b + w + w*n) too, lies before the text
 };
 
+/// A rule of this shape has a text among the general rules.
+[[nodiscard]] constexpr bool has_text(rule_shape shape) noexcept {
+  return shape == rule_shape::general || shape == rule_shape::aligned || shape == rule_shape::signal;
+}
+
 /// A rule of a table: eight bytes, and one signed byte for each register that a callee preserves: where it is saved,
-/// counted in words from the CFA; 0 for unchanged. Part of the table format, version 1.
+/// counted in words; 0 for unchanged. Part of the table format, version 2.
 struct unwind_rule {
   static constexpr const char* name = "unwind_rule";
   static constexpr std::size_t size = 8;
@@ -27,13 +36,14 @@ struct unwind_rule {
   static constexpr field<"shape", rule_shape, 3> shape{};
   static constexpr field<"signal_frame", bool, 1> signal_frame{};
   static constexpr field<"return_address_signed", std::uint8_t, 2> return_address_signed{};
-  static constexpr padding<2> reserved0{};
+  static constexpr field<"cfa_saved", bool, 1> cfa_saved{};  // The CFA of `aligned` and `signal` is read from there.
+  static constexpr padding<1> reserved0{};
   static constexpr field<"cfa_register", std::uint8_t> cfa_register{};
   static constexpr field<"return_address_word", std::int8_t> return_address_word{};
-  static constexpr padding<8> reserved1{};
+  static constexpr field<"cfa_word", std::int8_t> cfa_word{};  // Of `aligned` and `signal`.
   static constexpr field<"cfa_offset", std::int32_t> cfa_offset{};
-  static constexpr layout fields{word<8>(shape, signal_frame, return_address_signed, reserved0), cfa_register,
-                                 return_address_word, reserved1, cfa_offset};
+  static constexpr layout fields{word<8>(shape, signal_frame, return_address_signed, cfa_saved, reserved0),
+                                 cfa_register, return_address_word, cfa_word, cfa_offset};
 };
 static_assert(schema<unwind_rule>);
 

@@ -106,9 +106,12 @@ set(BACKSIGHT_HEADERS
   include/backsight/io/inflate.hpp
   include/backsight/io/lz4_frame.hpp
   include/backsight/io/mapped_file.hpp
+  include/backsight/io/object_files.hpp
+  include/backsight/io/object_symbols.hpp
   include/backsight/io/re2_patterns.hpp
   include/backsight/io/snappy_frame.hpp
   include/backsight/io/uftrace_directory.hpp
+  include/backsight/io/xz.hpp
   include/backsight/io/zip.hpp
   include/backsight/io/zip_trace.hpp
   include/backsight/io/zstd_records.hpp
@@ -145,14 +148,20 @@ set(BACKSIGHT_HEADERS
   include/backsight/perf/features.hpp
   include/backsight/perf/jitdump.hpp
   include/backsight/perf/kernel_schema.hpp
+  include/backsight/perf/mappings.hpp
   include/backsight/perf/merge.hpp
   include/backsight/perf/perf.hpp
+  include/backsight/perf/processes.hpp
   include/backsight/perf/record_head.hpp
   include/backsight/perf/records.hpp
+  include/backsight/perf/registers.hpp
   include/backsight/perf/round_queue.hpp
   include/backsight/perf/samples.hpp
   include/backsight/perf/schema.hpp
+  include/backsight/perf/stacks.hpp
+  include/backsight/perf/symbol_table.hpp
   include/backsight/perf/trace.hpp
+  include/backsight/perf/unwinder.hpp
   include/backsight/perf/user_schema.hpp
   include/backsight/perf/words.hpp
 

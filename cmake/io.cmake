@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # The libraries behind the optional headers of io/, each found or left out. backsight_io links those that are there, and
-# defines BACKSIGHT_HAVE_ZLIB, _LZ4, _SNAPPY, _LIBZIP, _RE2 and _ZSTD for them. Only programs of this repository use it; the headers
+# defines BACKSIGHT_HAVE_ZLIB, _LZ4, _SNAPPY, _LIBZIP, _RE2, _ZSTD and _LZMA for them. Only programs of this repository use it; the headers
 # themselves include their library without asking.
 add_library(backsight_io INTERFACE)
 find_package(PkgConfig QUIET)
@@ -42,6 +42,7 @@ backsight_find_io(SNAPPY snappy snappy-c.h snappy)
 backsight_find_io(LIBZIP libzip zip.h zip)
 backsight_find_io(RE2 re2 re2/re2.h re2)
 backsight_find_io(ZSTD libzstd zstd.h zstd)
+backsight_find_io(LZMA liblzma lzma.h lzma)
 
 get_target_property(io_definitions backsight_io INTERFACE_COMPILE_DEFINITIONS)
 set(BACKSIGHT_HAVE_EVERY_PACKING ON)

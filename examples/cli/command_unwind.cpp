@@ -11,6 +11,7 @@
 
 #include "commands.hpp"
 #include "compiled_objects.hpp"
+#include "perf_commands.hpp"
 #include "program.hpp"
 #include "sample_corpus.hpp"
 
@@ -28,7 +29,40 @@ struct unwind_options {
   std::string with = "table";
   std::string objects;
   bool check = false;
+  std::string as;
+  std::string fields;
+  perf_data::stack_options stacks;
 };
+
+/// What the command does with a recording of perf.
+int unwind_recording(const unwind_options& options) {
+  for (const std::string& folder : options.stacks.sysroots) {
+    if (!is_directory(folder)) {
+      say("backsight: %s is not a folder\n", folder.c_str());
+      return usage;
+    }
+  }
+  if (options.as.empty()) {
+    if (!options.fields.empty()) {
+      say("backsight: --fields is for --as perf-script\n");
+      return usage;
+    }
+    return perf_data::print_stacks(options.corpus, options.stacks);
+  }
+  perf_data::stack_options stacks = options.stacks;
+  stacks.as_perf = true;
+  return perf_data::print_as_perf_script(options.corpus, stacks,
+                                         options.fields.empty() ? "comm,pid,tid,time,event,period,ip,sym,symoff,dso"
+                                                                : options.fields);
+}
+
+/// The input is a recording of perf; false also when it cannot be read, which reading it says.
+bool is_perf_recording(const std::string& path) {
+  if (is_directory(path)) return perf_data::is_recording(path, {});
+  input file;
+  if (!file.try_open(path)) return false;
+  return perf_data::is_recording(path, file.bytes().first(std::min<std::size_t>(file.bytes().size(), 64)));
+}
 
 int unwind_samples(const unwind_options& options) {
   input file;
@@ -99,13 +133,37 @@ int unwind_samples(const unwind_options& options) {
 void add_unwind_command(CLI::App& app, int& code) {
   const auto options = std::make_shared<unwind_options>();
   CLI::App* const sub = app.add_subcommand("unwind", "Unwind stack samples with tables made from the mapped files");
-  sub->add_option("SAMPLES", options->corpus, "a file of stack samples")->required();
-  sub->add_option("--elf-dir", options->folder, "the folder of the mapped files, each named BUILD-ID.elf")->required();
-  sub->add_flag("--check", options->check, "compare with the expected pcs in the file; exit code 1 when any differ");
+  sub->add_option("SAMPLES", options->corpus, "a perf.data recording (a file, - for stdin, or a folder), or a file of stack samples")->required();
+  auto* sysroot = sub->add_option("--sysroot", options->stacks.sysroots, "perf.data: folders with copies of the recorded machine's files, by path or build id; / when none is given");
+  auto* as = sub->add_option("--as", options->as, "perf.data: print what this tool prints: perf-script")->check(CLI::IsMember({"perf-script"}));
+  auto* fields = sub->add_option("--fields", options->fields, "perf.data: the fields for --as perf-script")->needs(as);
+  auto* jobs = sub->add_option("-j,--jobs", options->stacks.jobs, "perf.data: threads to work with")->check(CLI::Range(1, 256));
+  auto* longest = sub->add_option("--max-stack", options->stacks.longest, "perf.data: frames of a stack at most, recorded and unwound each")->check(CLI::Range(1, 65536));
+  auto* folder = sub->add_option("--elf-dir", options->folder, "stack samples: the folder of the mapped files, each named BUILD-ID.elf");
+  auto* check = sub->add_flag("--check", options->check, "compare with the expected pcs in the file; exit code 1 when any differ");
   auto* with = sub->add_option("--with", options->with, "what unwinds: table, or compiled for the objects of `cfi compile`")
                    ->check(CLI::IsMember({"table", "compiled"}));
   sub->add_option("--objects", options->objects, "the folder that `cfi compile` wrote")->needs(with);
-  sub->callback([options, &code] {
+  sub->callback([=, &code] {
+    const bool of_perf = is_perf_recording(options->corpus);
+    for (const CLI::Option* one : {sysroot, as, fields, jobs, longest, folder, check, with}) {
+      if (one->count() == 0) continue;
+      const bool for_perf = one == sysroot || one == as || one == fields || one == jobs || one == longest;
+      if (for_perf == of_perf) continue;
+      say("backsight: %s does not apply to %s\n", one->get_name().c_str(), of_perf ? "a perf.data recording" : "stack samples");
+      code = usage;
+      return;
+    }
+    if (of_perf) {
+      note_input(options->corpus);
+      code = unwind_recording(*options);
+      return;
+    }
+    if (options->folder.empty()) {
+      say("backsight: stack samples need --elf-dir\n");
+      code = usage;
+      return;
+    }
     if (options->with == "compiled" && options->objects.empty()) {
       say("backsight: --with compiled needs --objects\n");
       code = usage;

@@ -2,6 +2,7 @@
 #include "demangled_size.hpp"
 
 #include <algorithm>
+#include <string>
 #include <vector>
 
 // Source: Itanium C++ ABI, "External Names (a.k.a. Mangling)". A name of 110 bytes can stand for gigabytes, because each
@@ -15,6 +16,22 @@ class size_parser {
 
   /// True when all was read and is not too large.
   bool run() { return take("_Z") && encoding() && size_ <= limit_ && (at_ == in_.size() || is_one_of(".@")); }
+
+  /// The name alone, see demangled_size.hpp.
+  std::string name_alone() {
+    if (!take("_Z")) return {};
+    if (peek() == 'T' || (peek() == 'G' && is_one_of("VRAT", 1))) return special() ? std::string(in_.substr(0, at_)) : "";
+    entity_ = at_;
+    if (!name() || size_ > limit_) return {};
+    std::string text(in_.substr(0, at_));
+    if (entity_ < text.size() && text[entity_] == 'N') {
+      const std::size_t from = entity_ + 1;
+      std::size_t to = from;
+      while (to < text.size() && std::string_view("rVKRO").find(text[to]) != std::string_view::npos) ++to;
+      text.erase(from, to - from);
+    }
+    return text;
+  }
 
  private:
   struct deeper {
@@ -152,6 +169,7 @@ class size_parser {
   bool local() {
     ++at_;
     if (!encoding() || !take("E") || !add(16)) return false;
+    if (depth_ == 1) entity_ = at_;
     if (take("s")) return discriminator();
     if (take("d")) {
       if (is_digit() && !number()) return false;
@@ -469,12 +487,17 @@ class size_parser {
   std::size_t longest_pack_ = 0;
   std::vector<std::size_t> parts_;      ///< what `S_`, `S0_`.. stand for
   std::vector<std::size_t> arguments_;  ///< what `T_`, `T0_`.. stand for
+  std::size_t entity_ = 0;  ///< where the name of the function itself begins, behind those that it is local to
   int depth_ = 0;
   int types_ = 0;
   bool has_discriminators_ = true;
 };
 
 }  // namespace
+
+std::string mangled_name_alone(std::string_view mangled, std::size_t limit) {
+  return size_parser(mangled, limit).name_alone();
+}
 
 bool demangles_within(std::string_view mangled, std::size_t limit) { return size_parser(mangled, limit).run(); }
 

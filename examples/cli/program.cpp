@@ -4,15 +4,60 @@
 #include "demangled_size.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cinttypes>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include <cxxabi.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <backsight/names/short_name.hpp>
+
 namespace cli {
+
+namespace {
+
+/// A name of Rust's older mangling, demangled as one of C++, without its hash and with its signs; others stay as they are.
+std::string rust_name(std::string text) {
+  constexpr std::size_t hash = 3 + 16;
+  if (text.size() <= hash || text.compare(text.size() - hash, 3, "::h") != 0) return text;
+  const std::string_view digits = std::string_view(text).substr(text.size() - 16);
+  if (digits.find_first_not_of("0123456789abcdef") != digits.npos) return text;
+  constexpr std::array<std::pair<std::string_view, char>, 8> signs{{{"$C$", ','},
+                                                                    {"$SP$", '@'},
+                                                                    {"$BP$", '*'},
+                                                                    {"$RF$", '&'},
+                                                                    {"$LT$", '<'},
+                                                                    {"$GT$", '>'},
+                                                                    {"$LP$", '('},
+                                                                    {"$RP$", ')'}}};
+  const auto hex = [](char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1; };
+  const std::string_view in = std::string_view(text).substr(0, text.size() - hash);
+  std::string out;
+  for (std::size_t i = 0; i < in.size();) {
+    const auto sign = std::find_if(signs.begin(), signs.end(), [&](const auto& one) { return in.substr(i).starts_with(one.first); });
+    if (sign != signs.end()) {
+      out += sign->second;
+      i += sign->first.size();
+    } else if (in.substr(i).starts_with("$u") && in.size() - i >= 5 && in[i + 4] == '$' && hex(in[i + 2]) >= 0 && hex(in[i + 3]) >= 0) {
+      out += static_cast<char>(hex(in[i + 2]) * 16 + hex(in[i + 3]));
+      i += 5;
+    } else if (in[i] == '_' && in.substr(i + 1).starts_with('$') && (i == 0 || in[i - 1] == ':')) {
+      ++i;
+    } else if (in.substr(i).starts_with("..")) {
+      out += "::";
+      i += 2;
+    } else {
+      out += in[i++];
+    }
+  }
+  return out;
+}
+
+}  // namespace
 
 int report_error(const std::string& file, const backsight::trace_error& error, std::string_view detail) {
   say("%s:%" PRIu64 ": %s%s%.*s\n", file.c_str(), error.offset, backsight::message(error.code),
@@ -57,6 +102,16 @@ std::string demangle(const std::string& name) {
   std::string result = status == 0 && std::strlen(text) <= longest ? text : name;
   std::free(text);
   return result;
+}
+
+std::string demangle_function(std::string_view name) {
+  constexpr std::size_t longest = 128 * 1024;
+  if (name.starts_with("_R")) return backsight::names::short_name(name);
+  if (!name.starts_with("_Z")) return std::string(name);
+  const std::string alone = mangled_name_alone(name, longest);
+  if (alone.empty()) return std::string(name);
+  std::string text = demangle(alone);
+  return text == alone ? std::string(name) : rust_name(std::move(text));
 }
 
 bool is_directory(const std::string& path) {

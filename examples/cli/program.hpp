@@ -92,6 +92,8 @@ inline constexpr std::uint64_t bytes_between_updates = events_between_updates * 
 
 /// A demangled C++ name; the name itself when it is none or its text would be too long.
 [[nodiscard]] std::string demangle(const std::string& name);
+/// The same without parameters, return type and what the compiler appends to the name (.cold, .part.0).
+[[nodiscard]] std::string demangle_function(std::string_view name);
 /// A file or a folder exists at `path`.
 [[nodiscard]] bool is_directory(const std::string& path);
 

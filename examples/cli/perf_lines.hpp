@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "perf_stacks.hpp"
+
+namespace cli::perf_data {
+
+/// What there is to say of an address: where it lies, and its name.
+struct described_address {
+  const backsight::perf::mapping* at = nullptr;  ///< null: nothing is mapped there
+  found_name name;
+  std::uint64_t printed = 0;  ///< in the file, for files; else the address itself
+};
+
+[[nodiscard]] inline described_address describe(const stack_context& context, const backsight::perf::process& owner,
+                                                std::uint64_t address, backsight::perf::cpu_mode mode) {
+  described_address out;
+  out.printed = address;
+  out.at = context.find(owner, address, mode);
+  if (out.at == nullptr) return out;
+  out.printed = out.at->file_address(address);
+  out.name = context.files.name_of(*out.at, address);
+  return out;
+}
+
+/// The name that perf has for what is mapped: the path, or for the kernel's modules their name in brackets.
+[[nodiscard]] std::string module_name(const backsight::perf::mapped_file& file);
+
+/// Texts for addresses, kept for the next time. `make(described_address, text)` appends the text.
+template <class Make>
+class text_cache {
+ public:
+  text_cache(const stack_context& context, Make make)
+      : context_(&context), make_(std::move(make)), entries_(std::size_t{1} << 13) {}
+
+  [[nodiscard]] const std::string& operator()(const backsight::perf::process& owner, std::uint64_t address,
+                                              backsight::perf::cpu_mode mode) {
+    const backsight::perf::mapping* const at = context_->find(owner, address, mode);
+    const std::uint64_t printed = at == nullptr ? address : at->file_address(address);
+    const std::uint32_t file = at == nullptr ? 0xffffffff : at->file;
+    entry& found = entries_[(printed ^ printed >> 13 ^ std::uint64_t{file} << 5) % entries_.size()];
+    if (found.is_set && found.printed == printed && found.file == file && found.begin == begin_of(at)) return found.text;
+    found.text.clear();
+    described_address all{at, {}, printed};
+    if (at != nullptr) all.name = context_->files.name_of(*at, address);
+    make_(all, found.text);
+    found.printed = printed;
+    found.file = file;
+    found.begin = begin_of(at);
+    found.is_set = true;
+    return found.text;
+  }
+
+ private:
+  struct entry {
+    std::uint64_t printed = 0, begin = 0;
+    std::uint32_t file = 0;
+    bool is_set = false;
+    std::string text;
+  };
+  /// Where code of the kernel that comes and goes begins; the same file elsewhere has the same names.
+  [[nodiscard]] static std::uint64_t begin_of(const backsight::perf::mapping* at) {
+    return at != nullptr && at->kind == backsight::perf::file_kind::symbol ? at->begin : 0;
+  }
+  const stack_context* context_;
+  Make make_;
+  std::vector<entry> entries_;
+};
+
+/// Appends `value` in hexadecimal, right-aligned to 16 characters.
+void append_hex16(std::string& to, std::uint64_t value);
+/// Appends `value` in hexadecimal.
+void append_hex(std::string& to, std::uint64_t value);
+
+}  // namespace cli::perf_data

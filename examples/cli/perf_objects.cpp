@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "perf_objects.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+
+#include <sys/utsname.h>
+
+#ifdef BACKSIGHT_HAVE_LZMA
+#include <backsight/io/xz.hpp>
+#endif
+
+namespace cli::perf_data {
+
+namespace perf = backsight::perf;
+namespace io = backsight::io;
+
+namespace {
+
+std::optional<std::vector<std::byte>> unpack(backsight::byte_view packed) {
+#ifdef BACKSIGHT_HAVE_LZMA
+  if (auto out = io::unpack_xz(packed)) return std::move(out.value());
+#else
+  (void)packed;
+#endif
+  return std::nullopt;
+}
+
+std::vector<std::string> default_folders(std::vector<std::string> given) {
+  if (!given.empty()) return given;
+  given.emplace_back("/");
+  if (const char* const home = std::getenv("HOME")) given.push_back(std::string(home) + "/.debug");
+  return given;
+}
+
+std::string_view text_of(backsight::byte_view bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+/// The build id of the running kernel, from its notes.
+perf::build_id running_kernel() {
+  const auto notes = io::mapped_file::open_regular("/sys/kernel/notes");
+  if (!notes) return {};
+  backsight::byte_view rest = notes->bytes();
+  while (rest.size() >= 12) {
+    const auto number = [&](std::size_t at) {
+      return std::size_t{backsight::load<std::uint32_t, backsight::order::little>(rest.data() + at)};
+    };
+    const std::size_t name = number(0), size = number(4), type = number(8);
+    const std::size_t from = 12 + (name + 3) / 4 * 4;
+    if (from > rest.size() || size > rest.size() - from) return {};
+    if (type == 3 && name == 4 && text_of(rest.subspan(12, 3)) == "GNU") return perf::build_id(rest.subspan(from, size));
+    const std::size_t next = from + (size + 3) / 4 * 4;
+    if (next >= rest.size()) return {};
+    rest = rest.subspan(next);
+  }
+  return {};
+}
+
+}  // namespace
+
+objects::objects(std::vector<std::string> sysroots, const recording_input& recording, const perf::process_list& processes)
+    : finder_(default_folders(std::move(sysroots)), recording.folder,
+              [](const std::string& message) { say("backsight: %s\n", message.c_str()); }),
+      processes_(&processes),
+      release_(recording.text_feature(perf::feature::osrelease)),
+      hostname_(recording.text_feature(perf::feature::hostname)) {
+  options_.text = [](std::string_view name) { return demangle_function(name); };
+  options_.unpack = unpack;
+}
+
+void objects::prepare() {
+  while (slots_.size() < processes_->files().size()) slots_.emplace_back();
+}
+
+io::object_file* objects::file(std::uint32_t number) {
+  slot& one = slots_[number];
+  std::call_once(one.opened, [&] {
+    const perf::mapped_file& wanted = processes_->files()[number];
+    one.file = finder_.find(wanted);
+    if (one.file) note_mapping(one.file->path, one.file->bytes);
+    else if (wanted.kind == perf::file_kind::file && wanted.name.starts_with("/"))
+      say("backsight: no file for %s\n", wanted.name.c_str());
+  });
+  return one.file.get();
+}
+
+std::optional<backsight::byte_view> objects::bytes(std::uint32_t number) {
+  const io::object_file* const found = file(number);
+  if (found == nullptr) return std::nullopt;
+  return found->bytes;
+}
+
+found_name objects::name_of(const perf::mapping& at, std::uint64_t address) {
+  using kind = perf::file_kind;
+  if (at.kind == kind::symbol) return {processes_->files()[at.file].name, address - at.begin, true, false};
+  if (at.kind == kind::kernel || at.kind == kind::module) return kernel_name(at, address);
+  if (at.kind == kind::anonymous || at.kind == kind::special) return map_name(at, address);
+  io::object_file* const found = file(at.file);
+  if (found == nullptr) return {};
+  slot& one = slots_[at.file];
+  std::call_once(one.symbols_made, [&] {
+    one.symbols = io::read_symbols(finder_, *found, processes_->files()[at.file].name, options_);
+  });
+  const std::uint64_t offset = at.file_address(address);
+  const perf::named_range* const range = one.symbols->table.find(offset);
+  if (range == nullptr) return {};
+  return {range->name, offset - range->begin, true, true};
+}
+
+found_name objects::map_name(const perf::mapping& at, std::uint64_t address) {
+  const std::string& name = processes_->files()[at.file].name;
+  if (!name.starts_with("/tmp/perf-")) return {};
+  slot& one = slots_[at.file];
+  std::call_once(one.symbols_made, [&] {
+    one.symbols = std::make_unique<io::object_symbols>();
+    std::vector<std::string> paths;
+    for (const std::string& folder : finder_.folders()) paths.push_back(folder + name);
+    paths.push_back(finder_.beside() + name.substr(4));
+    for (const std::string& path : paths) {
+      if (is_directory(path) || !one.text.try_open(path)) continue;
+      perf::for_each_map_line(text_of(one.text.bytes()), [&](std::uint64_t begin, std::uint64_t size, std::string_view text) {
+        one.symbols->table.add({begin, begin + size, text, 1});
+      });
+      break;
+    }
+    one.symbols->table.sort();
+  });
+  const perf::named_range* const range = one.symbols->table.find(address);
+  if (range == nullptr) return {};
+  return {range->name, address - range->begin, true, false};
+}
+
+bool objects::take_kallsyms(const std::string& path, bool packed) {
+  if (is_directory(path)) return false;
+  input text;
+  if (!text.try_open(path) || text.bytes().empty()) return false;
+  backsight::byte_view bytes = text.bytes();
+  if (packed) {
+    auto out = unpack(bytes);
+    if (!out) return false;
+    unpacked_kallsyms_ = std::move(*out);
+    bytes = unpacked_kallsyms_;
+  }
+  // The recorded kernel may have lain elsewhere than the one that wrote the text: the function that the recorder named tells.
+  std::uint64_t shift = 0;
+  bool usable = false;
+  const std::string_view reference = processes_->kernel_reference();
+  perf::for_each_kallsyms_line(text_of(bytes), [&](std::uint64_t address, char, std::string_view name) {
+    if (address != 0) usable = true;
+    if (!reference.empty() && name == reference && shift == 0) shift = processes_->kernel_reference_address() - address;
+  });
+  if (!usable) return false;
+  constexpr std::uint64_t smallest_step = 0x1000;
+  if (shift % smallest_step != 0) {
+    say("backsight: %s is not of the recorded kernel; it is not used\n", path.c_str());
+    return false;
+  }
+  kernel_.reserve(static_cast<std::size_t>(std::count(text_of(bytes).begin(), text_of(bytes).end(), '\n')));
+  perf::for_each_kallsyms_line(text_of(bytes), [&](std::uint64_t address, char type, std::string_view name) {
+    const char upper = static_cast<char>(std::toupper(static_cast<unsigned char>(type)));
+    if (upper != 'T' && upper != 'W' && upper != 'D' && upper != 'B') return;
+    const std::uint8_t binding = type == 'W' || type == 'w' ? 2 : std::isupper(static_cast<unsigned char>(type)) != 0 ? 1 : 0;
+    kernel_.add({address + shift, address + shift, name, binding});
+  });
+  kernel_.finish([](std::string_view name) { return name; },
+                 [](std::string_view a, std::string_view b) {
+                   return (a.find('[') != a.npos) != (b.find('[') != b.npos);
+                 });
+  kallsyms_ = std::move(text);
+  return true;
+}
+
+void objects::read_kernel() {
+  const perf::build_id& id = processes_->kernel_id();
+  for (const std::string& root : finder_.folders()) {
+    if (id.size >= 2) {
+      const std::string text = id.text(), split = text.substr(0, 2) + "/" + text.substr(2);
+      for (const std::string& folder : {root + "/.build-id/" + split, root + "/.debug/.build-id/" + split,
+                                        root + "/[kernel.kallsyms]/" + text, root + "/.debug/[kernel.kallsyms]/" + text}) {
+        if (take_kallsyms(folder + "/kallsyms", false)) return;
+      }
+    }
+    // The running kernel's text belongs to the recording only when it is the same kernel.
+    if (root.empty()) {
+      utsname own{};
+      const bool same = id.is_known() ? running_kernel() == id
+                                      : ::uname(&own) == 0 && release_ == own.release && hostname_ == own.nodename;
+      if (same && take_kallsyms("/proc/kallsyms", false)) return;
+    } else {
+      if (take_kallsyms(root + "/kallsyms", false) || take_kallsyms(root + "/kallsyms.xz", true) ||
+          take_kallsyms(root + "/proc/kallsyms", false))
+        return;
+    }
+    if (!release_.empty() && take_kallsyms(root + "/boot/System.map-" + release_, false)) return;
+  }
+  say("backsight: no kallsyms for the recorded kernel %s\n", release_.c_str());
+}
+
+found_name objects::kernel_name(const perf::mapping& at, std::uint64_t address) {
+  std::call_once(kernel_read_, [&] { read_kernel(); });
+  const perf::named_range* const range = kernel_.find(address);
+  if (range == nullptr || (range->begin < at.begin && at.kind == perf::file_kind::module)) return {};
+  std::string_view name = range->name;
+  const std::size_t tab = name.find('\t');
+  if ((tab != name.npos) != (at.kind == perf::file_kind::module)) return {};
+  return {name.substr(0, tab), address - range->begin, true, false};
+}
+
+}  // namespace cli::perf_data

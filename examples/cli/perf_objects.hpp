@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <backsight/cfi/frame_sections.hpp>
+#include <backsight/cfi/table_builder.hpp>
+#include <backsight/io/object_symbols.hpp>
+#include <backsight/perf/processes.hpp>
+#include <backsight/perf/unwinder.hpp>
+
+#include "perf_input.hpp"
+
+namespace cli::perf_data {
+
+/// A name for an address, or none, as views that stay.
+struct found_name {
+  std::string_view symbol;  ///< As it is in its file; mangled names are.
+  std::uint64_t offset = 0;
+  bool is_known = false;
+  bool is_mangled = true;
+};
+
+/// The files that a recording's mappings show: found, opened and their names and tables read when they are first asked for.
+/// Several threads may ask once prepare() has been called for all files that they ask for.
+class objects {
+ public:
+  objects(std::vector<std::string> sysroots, const recording_input& recording, const backsight::perf::process_list& processes);
+
+  /// Makes room for the files that there are now.
+  void prepare();
+
+  /// The file of that number; null when it was not found, which is said once.
+  [[nodiscard]] backsight::io::object_file* file(std::uint32_t number);
+  [[nodiscard]] std::optional<backsight::byte_view> bytes(std::uint32_t number);
+
+  /// Fills in the table and bias of a mapped file; false when it has no call frame information.
+  template <class Arch>
+  [[nodiscard]] bool find_object(const backsight::perf::mapping& at, std::uint64_t, backsight::cfi::mapped_object& out) {
+    if (at.kind != backsight::perf::file_kind::file && at.kind != backsight::perf::file_kind::vdso) return false;
+    backsight::io::object_file* const found = file(at.file);
+    if (found == nullptr || static_cast<std::uint16_t>(found->image.machine()) != Arch::elf_machine) return false;
+    slot& one = slots_[at.file];
+    std::call_once(one.table_made, [&] { one.table = make_table<Arch>(*found); });
+    if (!one.table) return false;
+    const auto bias = backsight::perf::bias_of(found->image, at);
+    if (!bias) return false;
+    out.table = one.table->view();
+    out.bias = *bias;
+    return true;
+  }
+
+  /// The name for an address of a mapping.
+  [[nodiscard]] found_name name_of(const backsight::perf::mapping& at, std::uint64_t address);
+
+ private:
+  struct slot {
+    std::once_flag opened, table_made, symbols_made;
+    std::unique_ptr<backsight::io::object_file> file;
+    std::optional<backsight::cfi::table> table;
+    std::unique_ptr<backsight::io::object_symbols> symbols;
+    input text;  ///< a perf map file
+  };
+
+  template <class Arch>
+  [[nodiscard]] static std::optional<backsight::cfi::table> make_table(backsight::io::object_file& of) {
+    using namespace backsight;
+    return with_order(of.image.byte_order(), [&](auto o) -> std::optional<cfi::table> {
+      std::vector<cfi::section<o()>> sections;
+      for (const auto kind : {cfi::section_kind::eh_frame, cfi::section_kind::debug_frame}) {
+        auto found = cfi::find_frame_section(of.image, kind);
+        if (found.error().code == errc::compressed) {
+          const auto bytes = io::section_of(of, kind == cfi::section_kind::eh_frame ? ".eh_frame" : ".debug_frame");
+          if (!bytes) continue;
+          found = cfi::frame_section{*bytes, found.partial().info};
+        }
+        if (found && !found->bytes.empty()) sections.emplace_back(found->bytes, found->info);
+      }
+      if (sections.empty()) return std::nullopt;
+      auto built = cfi::build_table<Arch>(std::span<const cfi::section<o()>>(sections), cfi::table_options{},
+                                          [](const trace_error&, std::uint32_t) {});
+      if (!built) return std::nullopt;
+      return std::move(built.value());
+    });
+  }
+
+  void read_kernel();
+  [[nodiscard]] bool take_kallsyms(const std::string& path, bool packed);
+  [[nodiscard]] found_name kernel_name(const backsight::perf::mapping& at, std::uint64_t address);
+  [[nodiscard]] found_name map_name(const backsight::perf::mapping& at, std::uint64_t address);
+
+  backsight::io::object_finder finder_;
+  backsight::io::symbol_options options_;
+  const backsight::perf::process_list* processes_;
+  std::string release_, hostname_;
+  std::deque<slot> slots_;
+  std::once_flag kernel_read_;
+  input kallsyms_;
+  std::vector<std::byte> unpacked_kallsyms_;
+  backsight::perf::symbol_table kernel_;
+};
+
+}  // namespace cli::perf_data

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "perf_stacks.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <functional>
+#include <unordered_map>
+
+#include <backsight/analysis/parallel.hpp>
+#include <backsight/perf/unwinder.hpp>
+
+namespace cli::perf_data {
+
+namespace perf = backsight::perf;
+namespace cfi = backsight::cfi;
+using backsight::byte_view;
+using backsight::order;
+
+namespace {
+
+/// Brings samples into batches, unwinds them, and hands them on.
+template <class Arch, order O>
+class stack_reader {
+ public:
+  stack_reader(const recording_input& recording, const stack_options& options, stack_counts& counts)
+      : recording_(recording), options_(options), counts_(counts), files_(options.sysroots, recording, processes_),
+        context_{recording, processes_, files_, options}, memory_(&read_file, &files_) {
+    stride_ = std::max(options.longest, 1U);
+    pcs_.resize(batch_size * stride_);
+    items_.reserve(batch_size);
+    for (unsigned i = 0; i < std::max(options.jobs, 1U); ++i) caches_.push_back(std::make_unique<typename unwinder::cache>());
+    marks_.resize(caches_.size());
+  }
+
+  int run(const std::function<std::unique_ptr<stack_consumer>(const stack_context&)>& make) {
+    consumer_ = make(context_);
+    for (unsigned i = 0; i < std::max(options_.jobs, 1U); ++i) workers_.push_back(consumer_->make_worker());
+    read_build_ids();
+    int code = success;
+    const auto merged = recording_.for_each([&](const perf::merged_record& one) { take(one); },
+                                            [&](const backsight::fault& fault) {
+                                              report_fault(recording_.path, fault);
+                                              code = bad_input;
+                                            });
+    flush();
+    waiting_.finish([&](held& one) { add(one.record, one.event, {}); });
+    flush();
+    counts_.without_event = merged.without_event;
+    if (merged.compressed != 0) {
+      say("backsight: %s: compressed records cannot be read without libzstd\n", recording_.path.c_str());
+      code = bad_input;
+    }
+    return counts_.damaged != 0 ? bad_input : code;
+  }
+
+ private:
+  using unwinder = perf::sample_unwinder<Arch, O>;
+  using item = typename unwinder::item;
+  static constexpr std::size_t batch_size = 2048;
+  static constexpr std::uint32_t no_item = 0xffffffff;
+
+  /// A sample that waits for the rest of its call chain, with bytes of its own.
+  struct held {
+    std::vector<std::byte> bytes;
+    perf::stored_record record;
+    std::uint32_t event = 0;
+  };
+
+  static std::optional<byte_view> read_file(void* files, std::uint32_t number) {
+    return static_cast<objects*>(files)->bytes(number);
+  }
+
+  void read_build_ids() {
+    const auto take = [&](const perf::build_id_entry& entry) {
+      processes_.set_build_id(entry.name, perf::build_id(entry.id));
+    };
+    if (const auto ids = recording_.trace.find(perf::feature::build_id)) {
+      if (const auto error = perf::for_each_build_id(*ids, O, take)) (void)report_error(recording_.path, error, "build ids");
+    }
+    if (!recording_.trace.is_pipe()) return;
+    // In a stream they come when the first sample of a file has come.
+    backsight::for_each_salvaging(
+        recording_.trace.template records<O>(),
+        [&](const backsight::any_record<perf::perf_format<O>>& one) {
+          const auto id = backsight::get_if<perf::build_id_record>(one);
+          if (!id) return;
+          if (const auto entry = perf::read_build_id(id, one.offset())) take(*entry);
+        },
+        [](const backsight::fault&) {});
+  }
+
+  void take(const perf::merged_record& merged) {
+    const perf::stored_record& record = merged.record;
+    if (record.type == perf::record_type::sample) {
+      if (merged.event != perf::no_event) take_sample(record, merged.event);
+      return;
+    }
+    if (record.type == perf::record_type::callchain_deferred) return take_deferred(merged);
+    if (record.type == perf::record_type::lost && record.bytes.size() >= backsight::size_of<perf::lost_record>)
+      counts_.lost += record.get<perf::lost_record>(perf::lost_record::lost);
+    if (perf::process_list::changes_mappings(record)) flush();
+    processes_.apply(merged, recording_.trace, [&](const perf::process* owner, std::uint64_t begin, std::uint64_t end) {
+      if (owner != nullptr) unwinder_.forget(owner->number, begin, end);
+    });
+    for (const std::uint32_t number : processes_.take_forgotten()) unwinder_.forget(number);
+  }
+
+  void take_sample(const perf::stored_record& record, std::uint32_t event) {
+    const perf::sample_layout& layout = recording_.trace.events()[event].layout;
+    if (has(layout.sample_type, perf::sample_field::callchain)) {
+      const auto found = perf::read_sample(record, layout);
+      if (found) {
+        if (const auto cookie = perf::cookie_of(found->callchain)) {
+          held one{{record.bytes.begin(), record.bytes.end()}, record, event};
+          one.record.bytes = one.bytes;
+          if (waiting_.hold(found->tid, *cookie, std::move(one))) return;
+        }
+      }
+    }
+    add(record, event, {});
+  }
+
+  void take_deferred(const perf::merged_record& merged) {
+    if (merged.event == perf::no_event) return;
+    const perf::sample_layout& layout = recording_.trace.events()[merged.event].layout;
+    const auto chain = perf::read_deferred_chain(merged.record, layout);
+    if (!chain) return damaged(chain.error());
+    const std::uint32_t tid = perf::read_sample_id(merged.record, layout).tid;
+    waiting_.deliver(tid, chain->cookie, [&](held& one, bool matches) {
+      add(one.record, one.event, matches ? chain->addresses : perf::word_list());
+    });
+  }
+
+  void damaged(const backsight::trace_error& error) {
+    (void)report_error(recording_.path, error);
+    ++counts_.damaged;
+  }
+
+  [[nodiscard]] bool stays(byte_view bytes) const {
+    const auto inside = [&](byte_view all) { return bytes.data() >= all.data() && bytes.data() < all.data() + all.size(); };
+    if (inside(recording_.trace.bytes())) return true;
+    return std::any_of(recording_.others.begin(), recording_.others.end(), inside);
+  }
+  [[nodiscard]] byte_view keep(byte_view bytes) {
+    return kept_.emplace_back(bytes.begin(), bytes.end());
+  }
+
+  /// Adds a sample to the batch; of a group of counters one for each whose value has changed.
+  void add(perf::stored_record record, std::uint32_t event, perf::word_list deferred) {
+    if (!stays(record.bytes)) record.bytes = keep(record.bytes);
+    const perf::sample_layout& layout = recording_.trace.events()[event].layout;
+    sampled_stack one;
+    if (const auto error = perf::read_sample(backsight::record<perf::sample_record, O>(
+                                                 record.bytes.data(), record.bytes.size() - backsight::size_of<perf::sample_record>),
+                                             layout, record.offset, one.members))
+      return damaged(error);
+    one.event = event;
+    one.misc = record.misc;
+    if (!deferred.empty()) one.deferred = copy(deferred);
+    const auto& read = one.members.read;
+    if (!read.is_present || !has(layout.sample_type, perf::sample_field::read)) return add(one);
+    for (std::size_t i = 0; i < read.size(); ++i) {
+      const perf::counter_value value = read[i];
+      std::uint64_t& last = last_values_[value.id];
+      const std::uint64_t change = value.value - last;
+      last = value.value;
+      const std::uint32_t member = recording_.trace.table().find(value.id);
+      if (change == 0) continue;
+      sampled_stack part = one;
+      part.members.period = change;
+      if (member != perf::no_event) part.event = member;
+      add(part);
+    }
+  }
+  [[nodiscard]] perf::word_list copy(perf::word_list words) {
+    std::vector<std::byte> bytes(words.size() * 8);
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      for (std::size_t k = 0; k < 8; ++k) {
+        const std::size_t shift = O == order::little ? k : 7 - k;
+        bytes[i * 8 + k] = static_cast<std::byte>(words[i] >> (shift * 8));
+      }
+    }
+    return {kept_.emplace_back(std::move(bytes)), O};
+  }
+
+  void add(const sampled_stack& from) {
+    sampled_stack& one = batch_.emplace_back(from);
+    const perf::thread& thread = processes_.find_thread(static_cast<std::int32_t>(one.members.pid), static_cast<std::int32_t>(one.members.tid));
+    one.name = thread.name;
+    one.owner = &processes_.find_process(thread.pid);
+    place_.push_back(no_item);
+    const auto& stack = one.members.user_stack;
+    constexpr std::uint64_t abi_64 = 2;
+    if (one.members.user_registers.abi == abi_64 && !stack.empty() && !one.owner->maps->empty()) {
+      if (const auto first = perf::first_frame<Arch>(one.members.user_registers)) {
+        one.is_unwound = true;
+        place_.back() = static_cast<std::uint32_t>(items_.size());
+        item& made = items_.emplace_back();
+        auto& space = unwinder_.space_of(*one.owner);
+        made.start = *first;
+        made.space = &space.objects;
+        made.memory = {stack.data(), first->stack_pointer(), stack.size() - (options_.as_perf ? 1 : 0),
+                       one.owner->maps.get(), &memory_};
+        made.pcs = std::span(pcs_).subspan(items_.size() * stride_ - stride_, stride_);
+        owners_.push_back(one.owner);
+      }
+    }
+    if (batch_.size() == batch_size) flush();
+  }
+
+  /// The code at an address says itself that nothing called it.
+  [[nodiscard]] static bool is_outermost(const cfi::address_space<Arch>& space, std::uint64_t address) {
+    const cfi::found_rule found = space.find_rule(address);
+    return found.rule != nullptr && cfi::rule_view(found.rule)[cfi::unwind_rule::shape] == cfi::rule_shape::outermost;
+  }
+
+  void flush() {
+    if (batch_.empty()) return;
+    files_.prepare();
+    const std::size_t parts = batch_.size() < 256 ? 1 : workers_.size();
+    const auto share = [&](std::size_t count, std::size_t part) { return count * part / parts; };
+    const auto in_parts = [&](auto&& work) {
+      if (parts == 1) return work(std::size_t{0});
+      (void)backsight::analysis::for_each_part<int>(parts, static_cast<unsigned>(parts), [&](int&, std::size_t part) { work(part); });
+    };
+    in_parts([&](std::size_t part) {
+      const std::size_t begin = share(items_.size(), part), end = share(items_.size(), part + 1);
+      unwinder::walk(std::span(items_).subspan(begin, end - begin), *caches_[part]);
+    });
+    for (std::size_t i = 0; i < items_.size(); ++i) {
+      if (items_[i].result.why != cfi::stop::no_object) continue;
+      unwinder::complete(items_[i], unwinder_.space_of(*owners_[i]), *caches_[0],
+                         [&](const perf::mapping& at, std::uint64_t address, cfi::mapped_object& out) {
+                           return files_.template find_object<Arch>(at, address, out);
+                         });
+    }
+    in_parts([&](std::size_t part) {
+      for (std::size_t i = share(batch_.size(), part); i < share(batch_.size(), part + 1); ++i) {
+        sampled_stack& one = batch_[i];
+        if (place_[i] != no_item) {
+          const item& walked = items_[place_[i]];
+          marks_[part].make_addresses(walked);
+          one.addresses = walked.pcs.first(walked.result.count);
+          one.why = walked.result.why;
+          one.stack_pointer = walked.start.stack_pointer();
+          if (one.why == cfi::stop::outermost) one.ends_with_zero = !is_outermost(*walked.space, one.addresses.back());
+        }
+        workers_[part]->take(one);
+      }
+    });
+    for (const item& walked : items_) counts_.frames += walked.result.count;
+    counts_.samples += batch_.size();
+    counts_.unwound += items_.size();
+    batch_.clear();
+    place_.clear();
+    items_.clear();
+    owners_.clear();
+    kept_.clear();
+    consumer_->done(workers_);
+  }
+
+  const recording_input& recording_;
+  const stack_options& options_;
+  stack_counts& counts_;
+  perf::process_list processes_;
+  objects files_;
+  stack_context context_;
+  perf::file_memory<O> memory_;
+  unwinder unwinder_;
+  std::unique_ptr<stack_consumer> consumer_;
+  std::vector<std::unique_ptr<stack_worker>> workers_;
+  std::vector<std::unique_ptr<typename unwinder::cache>> caches_;
+  std::vector<typename unwinder::call_places> marks_;
+  std::vector<sampled_stack> batch_;
+  std::vector<std::uint32_t> place_;  // In items_, for each of the batch.
+  std::vector<item> items_;
+  std::vector<const perf::process*> owners_;
+  std::vector<std::uint64_t> pcs_;
+  std::size_t stride_ = 0;
+  std::deque<std::vector<std::byte>> kept_;
+  std::unordered_map<std::uint64_t, std::uint64_t> last_values_;
+  perf::deferred_samples<held> waiting_;
+};
+
+}  // namespace
+
+int for_each_stack(const recording_input& recording, const stack_options& options,
+                   const std::function<std::unique_ptr<stack_consumer>(const stack_context&)>& make,
+                   stack_counts& counts) {
+  const std::string machine = recording.text_feature(perf::feature::arch);
+  return with_order(recording.trace.byte_order(), [&](auto o) {
+    if (machine == "aarch64" || machine == "arm64") {
+      const auto reader = std::make_unique<stack_reader<cfi::arch::aarch64, o()>>(recording, options, counts);
+      return reader->run(make);
+    }
+    const auto reader = std::make_unique<stack_reader<cfi::arch::x86_64, o()>>(recording, options, counts);
+    return reader->run(make);
+  });
+}
+
+}  // namespace cli::perf_data

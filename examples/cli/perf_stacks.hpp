@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <backsight/cfi/frame.hpp>
+#include <backsight/perf/processes.hpp>
+#include <backsight/perf/stacks.hpp>
+
+#include "perf_input.hpp"
+#include "perf_objects.hpp"
+
+namespace cli::perf_data {
+
+struct stack_options {
+  std::vector<std::string> sysroots;
+  unsigned jobs = 1;
+  unsigned longest = 127;  ///< addresses of a recorded chain, and of what is unwound
+  /// Read stacks as perf does, which never uses the last word of one.
+  bool as_perf = false;
+};
+
+/// A sample with its stack. Valid during the call that it is given to.
+struct sampled_stack {
+  backsight::perf::sample members;
+  std::uint32_t event = 0;
+  std::uint16_t misc = 0;
+  std::uint32_t name = 0;  ///< of the thread, see process_list::name
+  const backsight::perf::process* owner = nullptr;
+  backsight::perf::word_list deferred;               ///< the user part of the call chain where that came later
+  bool is_unwound = false;                           ///< registers and stack were recorded and walked
+  std::span<const std::uint64_t> addresses;          ///< what was unwound: the pc, then the places of calls
+  backsight::cfi::stop why{};                        ///< why the walk ended
+  bool ends_with_zero = false;                       ///< it ended at a return address of 0, not at a frame without one
+  std::uint64_t stack_pointer = 0;                   ///< where the recorded stack begins
+
+  /// Calls `f(stack_entry)` for each address, the innermost first.
+  template <class F>
+  void for_each(unsigned longest, F&& f) const {
+    using namespace backsight::perf;
+    (void)for_each_address(members.callchain, deferred, cpu_mode_of(misc), longest, f);
+    for (const std::uint64_t address : addresses) f(stack_entry{address, cpu_mode::user, &address == addresses.data(), true});
+  }
+  /// The stack's user part goes on behind what was recorded of it.
+  [[nodiscard]] bool is_cut() const { return is_unwound && why == backsight::cfi::stop::unreadable; }
+};
+
+/// Takes samples in the order of time; each worker those of a part of a batch.
+class stack_worker {
+ public:
+  virtual ~stack_worker() = default;
+  virtual void take(const sampled_stack& one) = 0;
+};
+class stack_consumer {
+ public:
+  virtual ~stack_consumer() = default;
+  [[nodiscard]] virtual std::unique_ptr<stack_worker> make_worker() = 0;
+  /// A batch is done: the workers in the order of their parts.
+  virtual void done(std::span<const std::unique_ptr<stack_worker>> workers) = 0;
+};
+
+/// What a consumer needs to know of the recording while samples come.
+struct stack_context {
+  const recording_input& recording;
+  const backsight::perf::process_list& processes;
+  objects& files;
+  const stack_options& options;
+
+  /// Where an address lies; null when nothing is mapped there.
+  [[nodiscard]] const backsight::perf::mapping* find(const backsight::perf::process& owner, std::uint64_t address,
+                                                     backsight::perf::cpu_mode mode) const {
+    using backsight::perf::cpu_mode;
+    if (mode == cpu_mode::kernel) return processes.kernel().find(address);
+    return mode == cpu_mode::user ? owner.maps->find(address) : nullptr;
+  }
+};
+
+/// Counts of a whole recording.
+struct stack_counts {
+  std::uint64_t samples = 0, unwound = 0, frames = 0, lost = 0, without_event = 0, damaged = 0;
+};
+
+/// Reads all samples of a recording; `make(context)` makes the consumer. Faults are reported. Gives bad_input when there were any.
+[[nodiscard]] int for_each_stack(const recording_input& recording, const stack_options& options,
+                                 const std::function<std::unique_ptr<stack_consumer>(const stack_context&)>& make,
+                                 stack_counts& counts);
+
+}  // namespace cli::perf_data

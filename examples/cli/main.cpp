@@ -23,7 +23,7 @@
 namespace {
 
 // Formats that look at more of a file come before those that look at less.
-constexpr std::array formats{&cli::uftrace_format, &cli::memtrace_format, &cli::xray_profile_format, &cli::xray_format};
+constexpr std::array formats{&cli::perf_format, &cli::uftrace_format, &cli::memtrace_format, &cli::xray_profile_format, &cli::xray_format};
 
 /// The first bytes of a file or of a stream, none for a folder; reports an error and gives false when it cannot be read.
 bool read_head(const std::string& path, std::vector<std::byte>& head) {
@@ -57,6 +57,10 @@ int run(command which, const char* name, const cli::arguments& arguments) {
     cli::say("backsight: %s does not apply to a %s trace\n", name, format->name);
     return cli::usage;
   }
+  if (format != &cli::perf_format && (!arguments.sysroots.empty() || !arguments.by.empty())) {
+    cli::say("backsight: --sysroot and --by do not apply to a %s trace\n", format->name);
+    return cli::usage;
+  }
   if (!arguments.as.empty() && (format->tool == nullptr || arguments.as != format->tool)) {
     cli::say("backsight: %s does not read %s traces\n", arguments.as.c_str(), format->name);
     return cli::usage;
@@ -84,6 +88,9 @@ void add_as(CLI::App* sub, cli::arguments& arguments, std::vector<std::string> t
 }
 void add_symbols(CLI::App* sub, cli::arguments& arguments) {
   sub->add_option("--symbols", arguments.symbols, "the traced program, for the names of functions")->check(CLI::ExistingFile);
+}
+void add_sysroot(CLI::App* sub, cli::arguments& arguments) {
+  sub->add_option("--sysroot", arguments.sysroots, "perf.data: folders with copies of the recorded machine's files; / when none is given")->check(CLI::ExistingDirectory);
 }
 void add_output(CLI::App* sub, cli::arguments& arguments) {
   sub->add_option("-o,--output", arguments.output, "where to write; - is stdout")->capture_default_str();
@@ -144,10 +151,14 @@ void add_commands(CLI::App& app, cli::arguments& arguments, int& code) {
   report->add_option("--limit", arguments.limit, "at most this many rows");
   report->add_option("-j,--jobs", arguments.jobs, "threads of the traced program to work on at once")->check(CLI::Range(1, 256));
 
+  add_sysroot(report, arguments);
+  report->add_option("--by", arguments.by, "perf.data: what the rows are")->check(CLI::IsMember({"function", "module", "thread", "event"}));
+
   auto* stacks = add_trace_command(app, &trace_format::stacks, "stacks", "Show the call paths that take most time", arguments, code);
   add_symbols(stacks, arguments);
   add_format(stacks, arguments, {"text", "csv", "tsv", "json"});
   stacks->add_option("--limit", arguments.limit, "at most this many paths");
+  add_sysroot(stacks, arguments);
 
   auto* graph = add_trace_command(app, &trace_format::graph, "graph", "Write the call graph: in the DOT language, as a tree for uftrace", arguments, code);
   add_as(graph, arguments, {"uftrace"});
@@ -163,6 +174,7 @@ void add_commands(CLI::App& app, cli::arguments& arguments, int& code) {
   add_as(exported, arguments);
   add_symbols(exported, arguments);
   add_call_filters(exported, arguments);
+  add_sysroot(exported, arguments);
   add_output(exported, arguments);
 
   add_replay(app, arguments, code);

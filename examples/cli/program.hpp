@@ -53,6 +53,8 @@ struct arguments {
   std::string index;                   ///< the folder of kept indices
   std::vector<std::uint32_t> tids;     ///< tasks to show
   std::optional<std::int32_t> depth;   ///< levels to show
+  std::vector<std::string> sysroots;   ///< perf.data: folders with copies of the recorded machine's files
+  std::string by;                      ///< perf.data: what the rows of a report are
 
   [[nodiscard]] const std::string& path() const { return paths.front(); }
 };
@@ -117,5 +119,6 @@ extern const trace_format memtrace_format;
 extern const trace_format xray_format;
 extern const trace_format xray_profile_format;
 extern const trace_format uftrace_format;
+extern const trace_format perf_format;
 
 }  // namespace cli

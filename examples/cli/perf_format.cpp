@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: Apache-2.0
+// info, dump, report, stacks and export for perf.data recordings.
+#include <algorithm>
+#include <array>
+#include <cinttypes>
+#include <numeric>
+
+#include <backsight/core/escape.hpp>
+#include <backsight/core/hex_dump.hpp>
+#include <backsight/core/print.hpp>
+
+#include "perf_profile.hpp"
+#include "program.hpp"
+
+namespace cli {
+
+namespace {
+
+using namespace backsight;
+namespace data = cli::perf_data;
+
+/// JSON has an escape for each character that would end a text; other output has none to need.
+std::string quoted(std::string_view text) {
+  std::string out;
+  text::quoted(std::back_inserter(out), text);
+  return out;
+}
+
+int info(const arguments& asked) {
+  data::recording_input recording;
+  if (!recording.open(asked.path())) return bad_input;
+  const perf::trace& trace = recording.trace;
+  int code = success;
+  std::array<std::uint64_t, 256> kinds{};
+  std::uint64_t first = ~std::uint64_t{0}, last = 0, lost = 0, other = 0;
+  const auto counts = recording.for_each(
+      [&](const perf::merged_record& one) {
+        const auto type = static_cast<std::uint32_t>(one.record.type);
+        if (type < kinds.size()) ++kinds[type];
+        else ++other;
+        if (one.record.type == perf::record_type::lost) lost += one.record.get<perf::lost_record>(perf::lost_record::lost);
+        if (one.record.type != perf::record_type::sample || one.time == 0) return;
+        first = std::min(first, one.time);
+        last = std::max(last, one.time);
+      },
+      [&](const fault& damage) {
+        report_fault(recording.path, damage);
+        code = bad_input;
+      });
+  output out("-");
+  const bool json = asked.format == "json";
+  const auto line = [&](const char* name, const std::string& value, bool number = false) {
+    if (json) out.print(",\n \"%s\": %s", name, number ? value.c_str() : quoted(value).c_str());
+    else out.print("%-16s %s\n", name, value.c_str());
+  };
+  if (json) out.write("{\"format\": \"perf.data\"");
+  else out.write("format           perf.data\n");
+  line("form", trace.is_pipe() ? "pipe" : recording.others.empty() ? "file" : "directory");
+  line("byte order", trace.byte_order() == order::little ? "little" : "big");
+  if (trace.is_interrupted()) line("recorder", "was killed: no features were written");
+  for (const perf::feature one : {perf::feature::hostname, perf::feature::osrelease, perf::feature::version, perf::feature::arch,
+                                  perf::feature::cpudesc}) {
+    if (const std::string text = recording.text_feature(one); !text.empty()) line(enumerator_name(one), text);
+  }
+  if (const auto command = trace.find(perf::feature::cmdline)) {
+    std::string all;
+    (void)perf::for_each_text(*command, trace.byte_order(), [&](std::string_view word) { all += (all.empty() ? "" : " ") + std::string(word); });
+    line("command", all);
+  }
+  for (const perf::event_description& event : trace.events()) line("event", std::string(event.name));
+  line("records", std::to_string(counts.records), true);
+  for (std::uint32_t type = 0; type < kinds.size(); ++type) {
+    if (kinds[type] == 0) continue;
+    const char* const name = perf::enumerator_name(static_cast<perf::record_type>(type));
+    line(name != nullptr ? (std::string(json ? "" : "  ") + name).c_str() : "  other", std::to_string(kinds[type]), true);
+  }
+  if (other != 0) line("other", std::to_string(other), true);
+  if (lost != 0) line("lost records", std::to_string(lost), true);
+  if (last != 0) {
+    line("first sample ns", std::to_string(first), true);
+    line("last sample ns", std::to_string(last), true);
+  }
+  if (json) out.write("}\n");
+  return out.close(code);
+}
+
+/// Every record where it stands, in the order of the file.
+int dump(const arguments& asked) {
+  data::recording_input recording;
+  if (!recording.open(asked.path())) return bad_input;
+  if (!recording.others.empty()) {
+    say("backsight: %s: a directory is dumped file by file: give one of its files\n", asked.path().c_str());
+    return usage;
+  }
+  output out("-");
+  int code = success;
+  std::uint64_t count = 0;
+  with_order(recording.trace.byte_order(), [&](auto o) {
+    const auto records = recording.trace.template records<o()>();
+    if (asked.format == "csv") {
+      out.used(text::literal(csv_header_of_format<perf::perf_format<o()>>(out.room(16384)), "\n"));
+    }
+    for_each_salvaging(
+        records,
+        [&](const any_record<perf::perf_format<o()>>& item) {
+          if (item.offset() < asked.begin.value_or(0) || item.offset() >= asked.end.value_or(~std::uint64_t{0})) return;
+          if (asked.limit && count >= *asked.limit) return;
+          ++count;
+          if (asked.hex) {
+            out.used(hex_dump(out.room(4096 + item.bytes().size() * 16), item));
+            return;
+          }
+          char* to = out.room(4096 + item.bytes().size() * 6);
+          if (asked.format == "csv") to = csv_line(to, item);
+          else if (asked.format == "json") to = json_line(to, item);
+          else to = print(text::literal(text::decimal(to, item.offset(), 8), "  "), item);
+          *to++ = '\n';
+          out.used(to);
+        },
+        [&](const fault& damage) {
+          report_fault(recording.path, damage);
+          code = bad_input;
+        });
+  });
+  return out.close(code);
+}
+
+/// What report, stacks and export read: the options that they share.
+struct profile_input {
+  data::recording_input recording;
+  data::stack_profile profile;
+  data::stack_counts counts;
+  int code = success;
+
+  [[nodiscard]] bool read(const arguments& asked) {
+    if (!recording.open(asked.path())) return false;
+    data::stack_options options;
+    options.sysroots = asked.sysroots;
+    code = data::read_profile(recording, options, profile, counts);
+    if (counts.lost != 0) say("backsight: %s: %" PRIu64 " records were lost\n", recording.path.c_str(), counts.lost);
+    return true;
+  }
+  [[nodiscard]] std::string_view function(std::uint32_t number) const {
+    const std::string_view both = profile.functions[number];
+    return both.substr(0, both.rfind('\n'));
+  }
+  [[nodiscard]] std::uint64_t whole() const {
+    std::uint64_t sum = 0;
+    for (const auto& node : profile.nodes()) sum += node.self;
+    return sum;
+  }
+};
+
+double percent(std::uint64_t part, std::uint64_t whole) {
+  return whole == 0 ? 0.0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
+}
+
+/// A table in the asked form: the first column is a text, the others are numbers.
+class table_printer {
+ public:
+  table_printer(output& out, const std::string& format, std::vector<const char*> names)
+      : out_(&out), format_(format), names_(std::move(names)) {
+    if (format_ == "json") return;
+    for (std::size_t i = 1; i < names_.size(); ++i) out_->print(format_ == "text" ? "%16s " : format_ == "csv" ? "%s," : "%s\t", names_[i]);
+    out_->print("%s\n", names_[0]);
+  }
+  void row(std::string_view text, const std::vector<std::uint64_t>& values, std::uint64_t whole) {
+    std::string shown;
+    if (format_ == "json") {
+      out_->print("{\"%s\":%s", names_[0], quoted(text).c_str());
+      for (std::size_t i = 0; i < values.size(); ++i) out_->print(",\"%s\":%" PRIu64, names_[i + 1], values[i]);
+      out_->write("}\n");
+      return;
+    }
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (format_ == "text") {
+        if (i + 1 < values.size()) out_->print("%15.2f%% ", percent(values[i], whole));
+        else out_->print("%16" PRIu64 " ", values[i]);
+      } else {
+        out_->print(format_ == "csv" ? "%" PRIu64 "," : "%" PRIu64 "\t", values[i]);
+      }
+    }
+    if (format_ == "text") shown = text;
+    else text::cell(std::back_inserter(shown), text, format_ == "csv" ? ',' : '\t');
+    out_->write(shown + "\n");
+  }
+
+ private:
+  output* out_;
+  std::string format_;
+  std::vector<const char*> names_;
+};
+
+int report(const arguments& asked) {
+  const std::string by = asked.by.empty() ? "function" : asked.by;
+  profile_input input;
+  if (!input.read(asked)) return bad_input;
+  const data::stack_profile& profile = input.profile;
+  struct row {
+    std::string_view name;
+    std::uint64_t self = 0, total = 0, samples = 0;
+  };
+  std::vector<row> rows;
+  if (by == "thread" || by == "event") {
+    const auto& names = by == "thread" ? profile.threads : profile.events;
+    const auto& totals = by == "thread" ? profile.by_thread : profile.by_event;
+    for (std::uint32_t i = 0; i < totals.size(); ++i) rows.push_back({names[i], totals[i].value, totals[i].value, totals[i].samples});
+  } else {
+    const bool functions = by == "function";
+    rows.resize(functions ? profile.functions.size() : profile.modules.size());
+    const auto place = [&](std::uint32_t function) { return functions ? function : profile.module_of[function]; };
+    for (std::uint32_t i = 0; i < rows.size(); ++i) rows[i].name = functions ? input.function(i) : std::string_view(profile.modules[i]);
+    // A row counts once for each stack that it is on, however often it is there: when the walk down the tree comes to it first.
+    const auto& nodes = profile.nodes();
+    std::vector<std::uint64_t> total(nodes.size());
+    for (std::size_t i = nodes.size(); i-- > 1;) {
+      total[i] += nodes[i].self;
+      total[nodes[i].parent] += total[i];
+    }
+    std::vector<std::vector<std::uint32_t>> children(nodes.size());
+    for (std::uint32_t i = 1; i < nodes.size(); ++i) children[nodes[i].parent].push_back(i);
+    std::vector<std::uint32_t> open(rows.size()), path{0};
+    std::vector<std::size_t> next(nodes.size());
+    while (!path.empty()) {
+      const std::uint32_t at = path.back();
+      if (next[at] < children[at].size()) {
+        const std::uint32_t child = children[at][next[at]++];
+        row& one = rows[place(nodes[child].function)];
+        if (open[place(nodes[child].function)]++ == 0) one.total += total[child];
+        one.self += nodes[child].self;
+        one.samples += nodes[child].samples;
+        path.push_back(child);
+      } else {
+        if (at != 0) --open[place(nodes[at].function)];
+        path.pop_back();
+      }
+    }
+  }
+  const bool by_total = asked.sort == "sum";
+  std::sort(rows.begin(), rows.end(), [&](const row& a, const row& b) {
+    const std::uint64_t x = by_total ? a.total : a.self, y = by_total ? b.total : b.self;
+    if (x != y) return x > y;
+    return a.total != b.total ? a.total > b.total : a.name < b.name;
+  });
+  if (asked.limit && rows.size() > *asked.limit) rows.resize(static_cast<std::size_t>(*asked.limit));
+  output out("-");
+  const std::uint64_t whole = input.whole();
+  table_printer table(out, asked.format, {by.c_str(), "self", "children", "samples"});
+  for (const row& one : rows) table.row(one.name, {one.self, one.total, one.samples}, whole);
+  return out.close(input.code);
+}
+
+int stacks(const arguments& asked) {
+  profile_input input;
+  if (!input.read(asked)) return bad_input;
+  const auto& nodes = input.profile.nodes();
+  std::vector<std::uint32_t> order;
+  for (std::uint32_t i = 1; i < nodes.size(); ++i) {
+    if (nodes[i].self != 0) order.push_back(i);
+  }
+  std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return nodes[a].self != nodes[b].self ? nodes[a].self > nodes[b].self : a < b;
+  });
+  if (asked.limit && order.size() > *asked.limit) order.resize(static_cast<std::size_t>(*asked.limit));
+  output out("-");
+  const std::uint64_t whole = input.whole();
+  table_printer table(out, asked.format, {"stack", "self", "samples"});
+  for (const std::uint32_t one : order) {
+    std::string path;
+    for (const std::uint32_t function : input.profile.path(one)) path += (path.empty() ? "" : ";") + std::string(input.function(function));
+    table.row(path, {nodes[one].self, nodes[one].samples}, whole);
+  }
+  return out.close(input.code);
+}
+
+int export_to(const arguments& asked) {
+  if (asked.to != "folded") {
+    say("backsight: a perf.data recording is exported to: folded\n");
+    return usage;
+  }
+  profile_input input;
+  if (!input.read(asked)) return bad_input;
+  output out(asked.output);
+  const auto& nodes = input.profile.nodes();
+  std::string line;
+  for (std::uint32_t i = 1; i < nodes.size(); ++i) {
+    if (nodes[i].self == 0) continue;
+    line.clear();
+    for (const std::uint32_t function : input.profile.path(i)) {
+      if (!line.empty()) line += ';';
+      // The format has no escapes.
+      for (const char c : input.function(function)) line += c == ';' ? ':' : c == '\n' || c == '\r' ? ' ' : c;
+    }
+    line += ' ' + std::to_string(nodes[i].self) + '\n';
+    out.write(line);
+  }
+  return out.close(input.code);
+}
+
+bool detect(const std::string& path, byte_view head) { return data::is_recording(path, head); }
+
+}  // namespace
+
+const trace_format perf_format{.name = "perf.data",
+                               .tool = nullptr,
+                               .detect = detect,
+                               .info = info,
+                               .dump = dump,
+                               .report = report,
+                               .stacks = stacks,
+                               .graph = nullptr,
+                               .export_to = export_to,
+                               .replay = nullptr};
+
+}  // namespace cli

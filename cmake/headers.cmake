@@ -53,6 +53,8 @@ set(BACKSIGHT_HEADERS
   include/backsight/cfi/rule_steps.hpp
   include/backsight/cfi/saved_places.hpp
   include/backsight/cfi/section.hpp
+  include/backsight/cfi/sframe/rows.hpp
+  include/backsight/cfi/sframe/section.hpp
   include/backsight/cfi/table.hpp
   include/backsight/cfi/table_builder.hpp
   include/backsight/cfi/table_encoder.hpp

@@ -2,7 +2,7 @@
 #pragma once
 
 /// Call frame information: reading, tables and unwinding. Apart from it are the own process, in in_process.hpp, and tables as C
-/// source, in c_source.hpp.
+/// source, in c_source.hpp, and SFrame, in sframe/rows.hpp.
 #include <backsight/cfi/arch/generic.hpp>
 #include <backsight/cfi/batch.hpp>
 #include <backsight/cfi/frame_sections.hpp>

@@ -28,7 +28,7 @@ struct relocation_kind {
 };
 
 /// The kinds of relocations that assemblers emit for call frame information. Sources: the processor supplements of the
-/// System V ABI for AMD64, i386, AArch64, ARM ("ELF for the Arm Architecture") and RISC-V.
+/// System V ABI for AMD64, i386, AArch64, ARM ("ELF for the Arm Architecture"), z/Architecture and RISC-V.
 [[nodiscard]] constexpr relocation_kind kind_of(machine of, std::uint32_t type) noexcept {
   using enum relocation_kind::action;
   switch (of) {
@@ -64,6 +64,15 @@ struct relocation_kind {
         case 0: return {none, 0};      // R_ARM_NONE
         case 2: return {absolute, 4};  // R_ARM_ABS32
         case 3: return {relative, 4};  // R_ARM_REL32
+        default: return {};
+      }
+    case machine::s390:
+      switch (type) {
+        case 0: return {none, 0};       // R_390_NONE
+        case 4: return {absolute, 4};   // R_390_32
+        case 5: return {relative, 4};   // R_390_PC32
+        case 22: return {absolute, 8};  // R_390_64
+        case 23: return {relative, 8};  // R_390_PC64
         default: return {};
       }
     case machine::riscv:

@@ -252,6 +252,27 @@ TEST_CASE("an FDE behind a CIE in error is judged by its own CIE") {
   CHECK(out.has(3, kind::at_cfa_offset, -16));
 }
 
+TEST_CASE("a context that goes from one section to another reads the CIE there, though it lies at the same offset") {
+  const auto near = test::frame_builder{}.cie("zR", bytes<0x0c, 7, 8>).fde(bytes<0x41>);
+  const auto far = test::frame_builder{}.cie("zR", bytes<0x0c, 7, 24>).fde(bytes<0x41>);
+  small_context memory;
+  const auto cfa_of = [&](const test::frame_builder& built) {
+    const auto section = built.section();
+    std::int64_t offset = 0;
+    for (const cfi::entry& e : section.entries()) {
+      if (e.is_cie) continue;
+      const auto c = section.cie_at(e.cie_offset);
+      const auto f = section.parse_fde(e, *c);
+      CHECK_FALSE(cfi::interpret<cfi::arch::x86_64>(section, *f, memory, [&](const cfi::row& r) { offset = r.cfa.offset; }));
+    }
+    return offset;
+  };
+  for (int round = 0; round < 2; ++round) {
+    CHECK(cfa_of(near) == 8);
+    CHECK(cfa_of(far) == 24);
+  }
+}
+
 TEST_CASE("a CIE whose CFA is an expression leaves no offset to its FDEs") {
   const outcome out = by_hand(8, 0x1000, bytes<1>, bytes<0x0c, 7, 8, 0x0f, 1, 0x30>, bytes<0x0d, 6>).run();
   CHECK(out.cfa(6, 0));

@@ -267,17 +267,17 @@ TEST_CASE("behind lost records all slots that begin are there") {
 }
 
 TEST_CASE("behind lost records the slots of as many levels above the open functions begin") {
-  // Five functions are open; one is entered at level 30. Slots 5 to 35 begin.
+  // Five functions are open; one is entered at level 600. Slots 5 to 605 begin.
   stacks_of_one s;
   for (std::uint16_t depth = 0; depth < 5; ++depth) s << entry(100U + depth, depth, fn::a);
-  s << lost() << entry(500, 30, fn::b);
-  CHECK(s.heights() == heights{31, 6});
-  CHECK(s.at(30) == account{500, 0, true});
-  for (const std::int64_t level : {5, 6, 29, 31, 32, 35}) {
+  s << lost() << entry(500, 600, fn::b);
+  CHECK(s.heights() == heights{601, 6});
+  CHECK(s.at(600) == account{500, 0, true});
+  for (const std::int64_t level : {5, 6, 599, 601, 602, 605}) {
     CAPTURE(level);
     CHECK(s.at(level).total == 499);
   }
-  CHECK(s.at(36) == account{});
+  CHECK(s.at(606) == account{});
 }
 
 TEST_CASE("behind lost records an exit ends a function that began right before it") {

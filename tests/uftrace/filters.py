@@ -47,7 +47,7 @@ def options_for(directory):
     options = [["-D", "2"], ["-D", "4"], ["-t", "1us"], ["-t", "20us"], ["--tid", str(tids[0])], ["--tid", str(tids[-1])]]
     if len(times) > 8:
         a, b = times[len(times) // 4], times[len(times) // 2]
-        options += [["-r", f"{a}~{b}"], ["-r", f"{b}~"], ["-r", f"~{a}"], ["-r", "10us~200us"]]
+        options += [["-r", f"{a}~{b}"], ["-r", f"{b}~"], ["-r", f"~{a}"], ["-r", "10us~200us"], ["-r", "8.873us~"]]
     for name in names:
         options += [["-F", name], ["-N", name], ["-F", name, "-D", "1"], ["-F", name + "@depth=2"], ["-T", name + "@depth=1"]]
     if names:

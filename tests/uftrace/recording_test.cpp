@@ -142,19 +142,21 @@ TEST_CASE("mappings are sorted by address, without the tracer's, and Python's fu
     return all;
   };
   CHECK(starts(directory.open()) == std::vector<std::uint64_t>{0x3000, 0x5000});
-  std::string symbols;
-  for (int i = 1; i <= 4097; ++i) {
-    if (i == 4097) {
-      directory.file("python.fake.sym", symbols);
-      break;
+  // They have numbers for addresses; their mapping ends with a page.
+  for (const auto& [count, end] : {std::pair{1, 4096}, {4095, 4096}, {4096, 4096}, {4097, 8192}}) {
+    CAPTURE(count);
+    std::string symbols;
+    for (int i = 1; i <= count; ++i) {
+      char line[32];
+      std::snprintf(line, sizeof line, "%016x T f\n", i);
+      symbols += line;
     }
-    char line[32];
-    std::snprintf(line, sizeof line, "%016x T f\n", i);
-    symbols += line;
+    test::uftrace_builder with_python = directory;
+    with_python.file("python.fake.sym", symbols);
+    const recording python = with_python.open();
+    CHECK(starts(python) == std::vector<std::uint64_t>{0, 0x3000, 0x5000});
+    CHECK(python.sessions[0].mappings[0].end == static_cast<std::uint64_t>(end));
   }
-  const recording python = directory.open();
-  CHECK(starts(python) == std::vector<std::uint64_t>{0, 0x3000, 0x5000});
-  CHECK(python.sessions[0].mappings[0].end == 4096);
 }
 
 TEST_CASE("data files come in the order of info, scheduler files by name, the kernel's by number") {

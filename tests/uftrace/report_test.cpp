@@ -189,7 +189,7 @@ TEST_CASE("functions that lost records leave open count under their names") {
   CHECK_FALSE(all.contains("<401020>"));
   // The same where a time is given at which the report closes what lost records at the end leave open.
   records at_end;
-  at_end.entry(2'000'000'000, 0, fn::main).entry(2'000'000'100, 1, fn::a).lost(3);
+  at_end.entry(2'000'000'000, 0, fn::main).entry(2'000'000'100, 1, fn::a).lost(3).lost(4);
   test::uftrace_builder directory;
   directory.data(7, at_end);
   merge_options until;
@@ -313,6 +313,15 @@ TEST_CASE("an invented end moves when its function waits") {
   CHECK((all.at("a").total > 130 && all.at("a").total < 140));
   CHECK(all.at("linux:schedule") == once(40, 40));
   CHECK(all.at("main").total == 900);
+  // It is held back as long as the task waits, also where it would have come before the wait ends.
+  test::uftrace_builder later;
+  later.with(feature::estimate_return);
+  later.data(7, records().entry(100, 0, fn::main).entry(200, 1, fn::a).exit(300, 1, fn::a).exit(1000, 0, fn::main));
+  later.perf(test::uftrace_perf_records().sched_out(220, 7).sched_in(360, 7));
+  const rows held_back = report_of(later.open());
+  CHECK(held_back.at("linux:schedule") == once(140, 140));
+  CHECK(held_back.at("a").total > 160);
+  CHECK(held_back.at("a").self == held_back.at("a").total - 140);
 }
 
 TEST_CASE("exec forgets its callers") {

@@ -65,6 +65,18 @@ TEST_CASE("addresses beyond 48 bits are told apart from those below") {
   CHECK(name_at(names, 10, fn::main) == "main");
 }
 
+TEST_CASE("a newer library without a symbol at an address does not hide an older one that has one") {
+  auto directory = with_libraries(
+      "DLOP timestamp=0.000000100 tid=7 sid=0123456789abcdef base=700040 libname=\"two.so\"\n"
+      "DLOP timestamp=0.000000200 tid=7 sid=0123456789abcdef base=700000 libname=\"one.so\"\n");
+  const recording from = directory.open();
+  resolver names(from);
+  CHECK(name_at(names, 300, 0x700045) == "two");
+  CHECK(names.candidates(0, 300, 0x700045) == 1);
+  CHECK(name_at(names, 300, 0x700060) == "<700060>");
+  CHECK(names.candidates(0, 300, 0x700060) == 0);
+}
+
 TEST_CASE("of loaded libraries that cover an address the newest one is taken") {
   auto directory = with_libraries(
       "DLOP timestamp=0.000000100 tid=7 sid=0123456789abcdef base=700000 libname=\"one.so\"\n"

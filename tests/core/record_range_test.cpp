@@ -564,6 +564,8 @@ TEST_CASE("records at the end that are smaller than what kind_of looks at are fo
   // A record whose size reaches beyond the end, and a byte that begins none, are not taken for whole.
   CHECK(record_range<far_sighted>(bytes<3, 2, 'a'>).validate() == trace_error{errc::truncated, 0});
   CHECK(record_range<far_sighted>(bytes<4, 0, 7>).validate() == trace_error{errc::truncated, 2});
+  CHECK(record_range<far_sighted>(bytes<4, 0, 7, 0>).validate() == trace_error{errc::truncated, 2});
+  CHECK(record_range<far_sighted>(bytes<4, 0, 7, 0, 0>).validate() == trace_error{errc::truncated, 2});
   CHECK(record_range<far_sighted>(bytes<4, 0, 7, 0, 0, 0>).validate() == trace_error{errc::unknown_record, 2});
 }
 

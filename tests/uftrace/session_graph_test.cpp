@@ -161,9 +161,9 @@ TEST_CASE("exits with nothing open add to the root once") {
 }
 
 TEST_CASE("inherited functions that are still open at the end do not count") {
-  // Slots 0 and 1 are open since 100, and nobody knows of what.
+  // Slots 0 and 1 are open since 110, and nobody knows of what.
   records data;
-  data.exit(100, 2, fn::fork).entry(110, 2, fn::a).exit(150, 2, fn::a).entry(160, 2, fn::b).event(200, 1000000);
+  data.entry(110, 2, fn::a).exit(150, 2, fn::a).entry(160, 2, fn::b).event(200, 1000000);
   CHECK(graph_text(data) == "* 80(a 40/1, b 40/1)");
 }
 

@@ -113,12 +113,15 @@ set(BACKSIGHT_HEADERS
   include/backsight/io/re2_patterns.hpp
   include/backsight/io/snappy_frame.hpp
   include/backsight/io/uftrace_directory.hpp
+  include/backsight/io/with_call_trace.hpp
   include/backsight/io/xz.hpp
   include/backsight/io/zip.hpp
   include/backsight/io/zip_trace.hpp
   include/backsight/io/zstd_records.hpp
 
   include/backsight/memtrace/analyzers.hpp
+  include/backsight/memtrace/call_follower.hpp
+  include/backsight/memtrace/calls.hpp
   include/backsight/memtrace/check.hpp
   include/backsight/memtrace/counts.hpp
   include/backsight/memtrace/final.hpp

@@ -21,24 +21,25 @@ struct call_row {
 
 using call_column = std::uint64_t call_row::*;
 constexpr std::array<std::pair<const char*, call_column>, 9> call_columns{{{"function", &call_row::function},
-                                                                 {"count", &call_row::count},
-                                                                 {"min", &call_row::min},
-                                                                 {"median", &call_row::median},
-                                                                 {"90p", &call_row::p90},
-                                                                 {"99p", &call_row::p99},
-                                                                 {"max", &call_row::max},
-                                                                 {"sum", &call_row::sum},
-                                                                 {"self", &call_row::self}}};
+                                                                           {"count", &call_row::count},
+                                                                           {"min", &call_row::min},
+                                                                           {"median", &call_row::median},
+                                                                           {"90p", &call_row::p90},
+                                                                           {"99p", &call_row::p99},
+                                                                           {"max", &call_row::max},
+                                                                           {"sum", &call_row::sum},
+                                                                           {"self", &call_row::self}}};
 
-void print_call_rows(output& out, const std::vector<call_row>& rows, const call_texts& texts, const std::string& format) {
+void print_call_rows(output& out, const std::vector<call_row>& rows, const call_texts& texts,
+                     const std::string& format) {
   const char* const unit = texts.unit;
   if (format == "text") {
-    out.print("%12s %10s %10s %10s %10s %10s %14s %14s  %s (%s)\n", "count", "min", "median", "90p", "99p", "max", "sum", "self", "function",
-              unit);
+    out.print("%12s %10s %10s %10s %10s %10s %14s %14s  %s (%s)\n", "count", "min", "median", "90p", "99p", "max",
+              "sum", "self", "function", unit);
   } else if (format != "json") {
     const char s = format == "csv" ? ',' : '\t';
-    out.print("id%ccount%cmin_%s%cmedian_%s%c90p_%s%c99p_%s%cmax_%s%csum_%s%cself_%s%cfunction\n", s, s, unit, s, unit, s, unit, s, unit, s,
-              unit, s, unit, s, unit, s);
+    out.print("id%ccount%cmin_%s%cmedian_%s%c90p_%s%c99p_%s%cmax_%s%csum_%s%cself_%s%cfunction\n", s, s, unit, s, unit,
+              s, unit, s, unit, s, unit, s, unit, s, unit, s);
   } else {
     out.write("[");
   }
@@ -47,20 +48,23 @@ void print_call_rows(output& out, const std::vector<call_row>& rows, const call_
     const auto ns = [&](std::uint64_t value) { return texts.to_ns(value); };
     const std::string_view name = texts.name(at.function);
     if (format == "text") {
-      out.print("%12" PRIu64 " %10" PRIu64 " %10" PRIu64 " %10" PRIu64 " %10" PRIu64 " %10" PRIu64 " %14" PRIu64 " %14" PRIu64 "  ", at.count,
-                ns(at.min), ns(at.median), ns(at.p90), ns(at.p99), ns(at.max), ns(at.sum), ns(at.self));
+      out.print("%12" PRIu64 " %10" PRIu64 " %10" PRIu64 " %10" PRIu64 " %10" PRIu64 " %10" PRIu64 " %14" PRIu64
+                " %14" PRIu64 "  ",
+                at.count, ns(at.min), ns(at.median), ns(at.p90), ns(at.p99), ns(at.max), ns(at.sum), ns(at.self));
       out.write(name);
       out.write("\n");
     } else if (format == "json") {
-      out.print("%s{\"id\":%" PRIu64 ",\"count\":%" PRIu64 ",\"min_%s\":%" PRIu64 ",\"median_%s\":%" PRIu64 ",\"90p_%s\":%" PRIu64
-                ",\"99p_%s\":%" PRIu64 ",\"max_%s\":%" PRIu64 ",\"sum_%s\":%" PRIu64 ",\"self_%s\":%" PRIu64 ",\"function\":",
-                std::exchange(before, ",\n"), at.function, at.count, unit, ns(at.min), unit, ns(at.median), unit, ns(at.p90), unit, ns(at.p99), unit,
-                ns(at.max), unit, ns(at.sum), unit, ns(at.self));
+      out.print("%s{\"id\":%" PRIu64 ",\"count\":%" PRIu64 ",\"min_%s\":%" PRIu64 ",\"median_%s\":%" PRIu64
+                ",\"90p_%s\":%" PRIu64 ",\"99p_%s\":%" PRIu64 ",\"max_%s\":%" PRIu64 ",\"sum_%s\":%" PRIu64
+                ",\"self_%s\":%" PRIu64 ",\"function\":",
+                std::exchange(before, ",\n"), at.function, at.count, unit, ns(at.min), unit, ns(at.median), unit,
+                ns(at.p90), unit, ns(at.p99), unit, ns(at.max), unit, ns(at.sum), unit, ns(at.self));
       text::quoted(output_iterator(out), name);
       out.write("}");
     } else {
       const char s = format == "csv" ? ',' : '\t';
-      for (const std::uint64_t value : {at.function, at.count, ns(at.min), ns(at.median), ns(at.p90), ns(at.p99), ns(at.max), ns(at.sum), ns(at.self)}) {
+      for (const std::uint64_t value : {at.function, at.count, ns(at.min), ns(at.median), ns(at.p90), ns(at.p99),
+                                        ns(at.max), ns(at.sum), ns(at.self)}) {
         out.print("%" PRIu64 "%c", value, s);
       }
       text::cell(output_iterator(out), name, s);
@@ -87,8 +91,8 @@ int check_sort(const arguments& asked) {
 
 void say_call_faults(const std::string& path, const analysis::call_faults& faults) {
   if (faults.unmatched_exits + faults.missing_exits + faults.unfinished == 0) return;
-  say("%s: %" PRIu64 " exits without entry, %" PRIu64 " calls closed by their caller, %" PRIu64 " calls without exit\n", path.c_str(),
-      faults.unmatched_exits, faults.missing_exits, faults.unfinished);
+  say("%s: %" PRIu64 " exits without entry, %" PRIu64 " calls closed by their caller, %" PRIu64 " calls without exit\n",
+      path.c_str(), faults.unmatched_exits, faults.missing_exits, faults.unfinished);
 }
 
 void print_report(output& out, const arguments& asked, analysis::function_table& table, const call_texts& texts) {
@@ -96,7 +100,8 @@ void print_report(output& out, const arguments& asked, analysis::function_table&
   table.for_each([&](std::uint64_t function, analysis::function_table::row& at) {
     auto& d = at.durations;
     const auto sums = d.sum_up();
-    rows.push_back({function, sums.count, sums.min, d.quantile(sums, 1, 2), d.quantile(sums, 9, 10), d.quantile(sums, 99, 100), sums.max, sums.sum, at.self});
+    rows.push_back({function, sums.count, sums.min, d.quantile(sums, 1, 2), d.quantile(sums, 9, 10),
+                    d.quantile(sums, 99, 100), sums.max, sums.sum, at.self});
   });
   const call_column sort_by = sort_column(asked);
   std::ranges::sort(rows, [&](const call_row& a, const call_row& b) {
@@ -121,7 +126,9 @@ void print_stacks(output& out, const arguments& asked, const analysis::call_tree
   const char* const unit = texts.unit;
   const char s = asked.format == "tsv" ? '\t' : ',';
   if (asked.format == "json") out.write("[");
-  else if (asked.format == "text") out.print("%8s %14s %14s %10s  path\n", "self", (std::string("self ") + unit).c_str(), (std::string("total ") + unit).c_str(), "calls");
+  else if (asked.format == "text")
+    out.print("%8s %14s %14s %10s  path\n", "self", (std::string("self ") + unit).c_str(),
+              (std::string("total ") + unit).c_str(), "calls");
   else out.print("self_%s%ctotal_%s%ccount%cpath\n", unit, s, unit, s, s);
   const char* before = "\n";
   for (const auto id : order) {
@@ -133,13 +140,14 @@ void print_stacks(output& out, const arguments& asked, const analysis::call_tree
     }
     const std::uint64_t self = texts.to_ns(node.self), total = texts.to_ns(node.total);
     if (asked.format == "text") {
-      out.print("%7.2f%% %14" PRIu64 " %14" PRIu64 " %10" PRIu64 "  ", sum == 0 ? 0.0 : 100.0 * static_cast<double>(node.self) / static_cast<double>(sum),
-                self, total, node.count);
+      out.print("%7.2f%% %14" PRIu64 " %14" PRIu64 " %10" PRIu64 "  ",
+                sum == 0 ? 0.0 : 100.0 * static_cast<double>(node.self) / static_cast<double>(sum), self, total,
+                node.count);
       out.write(path);
       out.write("\n");
     } else if (asked.format == "json") {
-      out.print("%s{\"self_%s\":%" PRIu64 ",\"total_%s\":%" PRIu64 ",\"count\":%" PRIu64 ",\"path\":", std::exchange(before, ",\n"), unit, self, unit,
-                total, node.count);
+      out.print("%s{\"self_%s\":%" PRIu64 ",\"total_%s\":%" PRIu64 ",\"count\":%" PRIu64 ",\"path\":",
+                std::exchange(before, ",\n"), unit, self, unit, total, node.count);
       text::quoted(output_iterator(out), path);
       out.write("}");
     } else {

@@ -40,8 +40,10 @@ int check_sort(const arguments& asked);
 /// Says on stderr what could not be made into calls, if anything.
 void say_call_faults(const std::string& path, const backsight::analysis::call_faults& faults);
 
-void print_report(output& out, const arguments& asked, backsight::analysis::function_table& table, const call_texts& texts);
-void print_stacks(output& out, const arguments& asked, const backsight::analysis::call_tree& tree, const call_texts& texts);
+void print_report(output& out, const arguments& asked, backsight::analysis::function_table& table,
+                  const call_texts& texts);
+void print_stacks(output& out, const arguments& asked, const backsight::analysis::call_tree& tree,
+                  const call_texts& texts);
 
 /// An analyzer that shows progress for another one.
 template <class A>
@@ -72,7 +74,8 @@ template <class A, backsight::call_trace T>
   progress shown(bytes);
   trace.for_each_fault([&](std::string_view file, const backsight::fault& fault) { notes.add(file, fault); });
   auto done = backsight::analysis::run(
-      trace, with_progress<A>(A(), shown), [&](std::string_view file, const backsight::fault& fault) { notes.add(file, fault); }, jobs);
+      trace, with_progress<A>(A(), shown),
+      [&](std::string_view file, const backsight::fault& fault) { notes.add(file, fault); }, jobs);
   return std::move(done.get());
 }
 

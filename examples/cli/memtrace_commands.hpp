@@ -27,6 +27,12 @@ int split(const options& asked);
 int merge(const options& asked);
 int check(const options& asked);
 
+// What every trace of calls has, for the calls and returns of final memtraces.
+int report(const arguments& asked);
+int stacks(const arguments& asked);
+int graph(const arguments& asked);
+int export_to(const arguments& asked);
+
 /// Adds the commands that only memtraces have.
 void add_commands(CLI::App& app, int& code);
 

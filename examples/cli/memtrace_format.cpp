@@ -7,6 +7,7 @@
 #include <backsight/core/print.hpp>
 #include <backsight/memtrace/raw.hpp>
 
+#include "memtrace_commands.hpp"
 #include "memtrace_input.hpp"
 #include "program.hpp"
 
@@ -195,6 +196,10 @@ int dump(const arguments& asked) {
 const trace_format memtrace_format{.name = "memtrace",
                                    .detect = detect,
                                    .info = info,
-                                   .dump = dump};
+                                   .dump = dump,
+                                   .report = memtrace::report,
+                                   .stacks = memtrace::stacks,
+                                   .graph = memtrace::graph,
+                                   .export_to = memtrace::export_to};
 
 }  // namespace cli

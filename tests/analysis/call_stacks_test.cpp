@@ -16,7 +16,8 @@ TEST_CASE("each thread of each process has a stack of its own, until the end of 
   const auto nothing = [](const auto&, const auto&) {};
   test::call_event other_process = enter(3, 0);
   other_process.process = 2;
-  for (const auto& event : {enter(1, 0), of_thread(enter(2, 1), 2), other_process, exit(1, 5)}) stacks.of(event).on(event, nothing, nothing);
+  for (const auto& event : {enter(1, 0), of_thread(enter(2, 1), 2), other_process, exit(1, 5)})
+    stacks.of(event).on(event, nothing, nothing);
   CHECK(stacks.of(enter(0, 0)).frames().empty());
   CHECK(stacks.of(of_thread(enter(0, 0), 2)).frames().size() == 1);
   CHECK(stacks.of(other_process).frames().size() == 1);

@@ -36,7 +36,8 @@ std::string events_of(const T& trace) {
 
 /// main (1) calls a (2), which calls b (3), and then b, which calls a.
 test::call_parts sample() {
-  return {.parts = {{mark(0), enter(1, 0), enter(2, 1), enter(3, 2), mark(3), exit(3, 4), exit(2, 5), enter(3, 6), enter(2, 7), exit(2, 17), exit(3, 18), exit(1, 20)}},
+  return {.parts = {{mark(0), enter(1, 0), enter(2, 1), enter(3, 2), mark(3), exit(3, 4), exit(2, 5), enter(3, 6),
+                     enter(2, 7), exit(2, 17), exit(3, 18), exit(1, 20)}},
           .damage = {fault{errc::bad_size, 77, 0}}};
 }
 
@@ -77,14 +78,19 @@ TEST_CASE("functions are chosen or left out with or without what they call") {
 }
 
 TEST_CASE("exits without entry stay where calls of their functions would") {
-  const test::call_parts trace{.parts = {{exit(5, 0), enter(1, 1), exit(6, 2), exit(1, 3)}, {exit(1, 4)}}, .damage = {}};
+  const test::call_parts trace{.parts = {{exit(5, 0), enter(1, 1), exit(6, 2), exit(1, 3)}, {exit(1, 4)}},
+                               .damage = {}};
   CHECK(events_of(analysis::up_to_depth(trace, 1)) == "-5@0 +1@1 -1@3 | -1@4");
-  CHECK(events_of(analysis::only_below(trace, [](std::uint64_t function) { return function == 1; })) == "+1@1 -6@2 -1@3 | -1@4");
+  CHECK(events_of(analysis::only_below(trace, [](std::uint64_t function) { return function == 1; })) ==
+        "+1@1 -6@2 -1@3 | -1@4");
 }
 
 TEST_CASE("threads and times are chosen event by event") {
-  const test::call_parts trace{.parts = {{enter(1, 0), of_thread(enter(2, 1), 2), exit(1, 5), of_thread(exit(2, 6), 2)}}, .damage = {}};
-  CHECK(events_of(analysis::only_threads(trace, [](std::int64_t process, std::uint64_t thread) { return process == 1 && thread == 2; })) == "+2@1 -2@6");
+  const test::call_parts trace{
+      .parts = {{enter(1, 0), of_thread(enter(2, 1), 2), exit(1, 5), of_thread(exit(2, 6), 2)}}, .damage = {}};
+  CHECK(events_of(analysis::only_threads(trace, [](std::int64_t process, std::uint64_t thread) {
+          return process == 1 && thread == 2;
+        })) == "+2@1 -2@6");
   CHECK(events_of(analysis::only_times(trace, 1, 6)) == "+2@1 -1@5");
 }
 
@@ -100,14 +106,18 @@ TEST_CASE("calls are left out that take less than a duration") {
   CHECK(events_of(analysis::at_least(trace, 21)) == ".@0 !77 .@3");
 }
 
-TEST_CASE("calls without exit are left out when their caller's exit shows that they were short, and stay when nothing ends them") {
+TEST_CASE(
+    "calls without exit are left out when their caller's exit shows that they were short, and stay when nothing ends "
+    "them") {
   // 2 is closed by the exit of 1; 4 is open at the end; 9 was never entered.
-  const test::call_parts trace{.parts = {{enter(1, 0), enter(2, 8), enter(3, 9), exit(1, 10), enter(4, 11), exit(9, 12)}}, .damage = {}};
+  const test::call_parts trace{
+      .parts = {{enter(1, 0), enter(2, 8), enter(3, 9), exit(1, 10), enter(4, 11), exit(9, 12)}}, .damage = {}};
   CHECK(events_of(analysis::at_least(trace, 5)) == "+1@0 -1@10 +4@11 -9@12");
   CHECK(events_of(analysis::at_least(trace, 2)) == "+1@0 +2@8 -1@10 +4@11 -9@12");
 }
 
 TEST_CASE("threads are held back each for itself") {
-  const test::call_parts trace{.parts = {{enter(1, 0), of_thread(enter(2, 0), 2), of_thread(exit(2, 3), 2), exit(1, 9)}}, .damage = {}};
+  const test::call_parts trace{
+      .parts = {{enter(1, 0), of_thread(enter(2, 0), 2), of_thread(exit(2, 3), 2), exit(1, 9)}}, .damage = {}};
   CHECK(events_of(analysis::at_least(trace, 4)) == "+1@0 -1@9");
 }

@@ -24,23 +24,31 @@ struct written {
   std::vector<std::string> lines;
   void event(event_kind kind, std::string_view name, std::int64_t process, std::int64_t thread, std::uint64_t time) {
     const char sign = kind == event_kind::enter ? '+' : kind == event_kind::mark ? '.' : '-';
-    lines.push_back(sign + std::string(name) + " " + std::to_string(process) + "/" + std::to_string(thread) + " @" + std::to_string(time));
+    lines.push_back(sign + std::string(name) + " " + std::to_string(process) + "/" + std::to_string(thread) + " @" +
+                    std::to_string(time));
   }
-  void thread(std::int64_t, std::int64_t thread, std::string_view name) { lines.push_back("thread " + std::to_string(thread) + " " + std::string(name)); }
-  void process(std::int64_t process, std::string_view name) { lines.push_back("process " + std::to_string(process) + " " + std::string(name)); }
+  void thread(std::int64_t, std::int64_t thread, std::string_view name) {
+    lines.push_back("thread " + std::to_string(thread) + " " + std::string(name));
+  }
+  void process(std::int64_t process, std::string_view name) {
+    lines.push_back("process " + std::to_string(process) + " " + std::string(name));
+  }
 };
 static_assert(emit::timeline_writer<written>);
 
 }  // namespace
 
 TEST_CASE("a timeline names threads once, in front of their events, and its calls nest whatever was left out") {
-  const test::call_parts trace{.parts = {{enter(1, 1), of_thread(enter(2, 2), 2), enter(3, 3), exit(1, 4), exit(9, 5), of_thread(exit(2, 6), 2)}, {exit(2, 7), test::mark(8)}},
-                               .damage = {{}, {errc::truncated, 5, 6}}};
+  const test::call_parts trace{
+      .parts = {{enter(1, 1), of_thread(enter(2, 2), 2), enter(3, 3), exit(1, 4), exit(9, 5), of_thread(exit(2, 6), 2)},
+                {exit(2, 7), test::mark(8)}},
+      .damage = {{}, {errc::truncated, 5, 6}}};
   written out;
   std::vector<std::uint64_t> faults;
   emit::timeline(out, trace, [&](std::string_view, const fault& found) { faults.push_back(found.offset); });
-  CHECK(out.lines == std::vector<std::string>{"process 1 it", "+f1 1/1 @10", "thread 2 t2", "+f2 1/2 @20", "+f3 1/1 @30", "-f3 1/1 @40",
-                                              "-f1 1/1 @40", "-f2 1/2 @60", ".f0 1/1 @80"});
+  CHECK(out.lines == std::vector<std::string>{"process 1 it", "+f1 1/1 @10", "thread 2 t2", "+f2 1/2 @20",
+                                              "+f3 1/1 @30", "-f3 1/1 @40", "-f1 1/1 @40", "-f2 1/2 @60",
+                                              ".f0 1/1 @80"});
   CHECK(faults == std::vector<std::uint64_t>{5});
 }
 
@@ -52,8 +60,10 @@ TEST_CASE("Chrome's and Perfetto's traces hold the names of threads and processe
   chrome.finish();
   const auto events = nlohmann::json::parse(json)["traceEvents"];
   REQUIRE(events.size() == 4);
-  CHECK(events[0] == nlohmann::json{{"name", "process_name"}, {"ph", "M"}, {"pid", 1}, {"tid", 1}, {"args", {{"name", "it"}}}});
-  CHECK(events[1] == nlohmann::json{{"name", "thread_name"}, {"ph", "M"}, {"pid", 1}, {"tid", 2}, {"args", {{"name", "t2"}}}});
+  CHECK(events[0] ==
+        nlohmann::json{{"name", "process_name"}, {"ph", "M"}, {"pid", 1}, {"tid", 1}, {"args", {{"name", "it"}}}});
+  CHECK(events[1] ==
+        nlohmann::json{{"name", "thread_name"}, {"ph", "M"}, {"pid", 1}, {"tid", 2}, {"args", {{"name", "t2"}}}});
   CHECK(events[2]["ts"] == 0);
   CHECK(events[3]["ph"] == "E");
 

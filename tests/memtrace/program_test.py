@@ -4,6 +4,7 @@
     python3 program_test.py PROGRAM DATA
 """
 import gzip
+import json
 import os
 import shutil
 import struct
@@ -37,6 +38,41 @@ class Commands(unittest.TestCase):
             done = run("counts", "--per-window", "--format", "tsv", folder)
         self.assertEqual(done.stdout, read(data("expected", "yield.per_thread_window.tsv")))
         self.assertEqual(done.returncode, 0)
+
+    def test_calls_of_a_trace_as_report_stacks_graph_and_flame_graph(self):
+        outputs = set()
+        for end in ("", ".gz", ".zip"):
+            path = data("single", "drmemtrace.single.10508.3099.trace" + end)
+            rows = json.loads(run("report", path, "--format", "json").stdout)
+            paths = json.loads(run("stacks", path, "--format", "json").stdout)
+            folded = run("export", "--to", "folded", path).stdout.decode()
+            self.assertEqual(sum(row["count"] for row in rows), sum(at["count"] for at in paths))
+            own = sum(row["self_instructions"] for row in rows)
+            self.assertEqual(own, sum(int(line.rsplit(" ", 1)[1]) for line in folded.splitlines()))
+            # 1290 calls, of which 5 have no return in their window.
+            self.assertEqual(sum(row["count"] for row in rows), 1285)
+            self.assertIn(b"5 calls without exit", run("report", path).stderr)
+            graph = run("graph", path)
+            self.assertEqual((graph.returncode, graph.stdout.splitlines()[0]), (0, b"digraph calls {"))
+            events = json.loads(run("export", "--to", "chrome", path).stdout)["traceEvents"]
+            self.assertEqual(sum(event["ph"] == "B" for event in events), 1290)
+            self.assertEqual(run("export", "--to", "perfetto", path).returncode, 0)
+            self.assertEqual(run("report", path, "-j", "4").stdout, run("report", path).stdout)
+            outputs.add(run("stacks", path).stdout)
+        self.assertEqual(len(outputs), 1)
+
+    def test_calls_of_raw_and_damaged_traces_are_refused_or_told(self):
+        raw = data("yield", "drmemtrace.yield.24335.3353.raw")
+        done = run("report", raw)
+        self.assertEqual((done.returncode, done.stdout), (1, b""))
+        self.assertIn(b"make a final trace of it first", done.stderr)
+        whole = read(data("single", "drmemtrace.single.10508.3099.trace"))
+        with tempfile.TemporaryDirectory() as folder:
+            write(os.path.join(folder, "a.trace"), whole[:12 * 3000])
+            done = run("stacks", folder)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn(f"{folder}/a.trace:36000:".encode(), done.stderr)
+        self.assertEqual(run("export", "--to", "yaml", data("single", "drmemtrace.single.10508.3099.trace")).returncode, 2)
 
     def test_counts_are_the_same_in_every_packing(self):
         tables = {run("counts", "--format", "tsv", data("single", "drmemtrace.single.10508.3099.trace" + end)).stdout for end in ("", ".gz", ".lz4")}

@@ -22,7 +22,8 @@ struct call_parts {
     template <class F, class OnFault>
     void for_each_event(F&& f, OnFault&& on_fault) const {
       for (const call_event& each : from->parts[index]) f(each);
-      if (index < from->damage.size() && from->damage[index].code != errc::ok) on_fault(std::string_view(), from->damage[index]);
+      if (index < from->damage.size() && from->damage[index].code != errc::ok)
+        on_fault(std::string_view(), from->damage[index]);
     }
   };
 
@@ -32,7 +33,9 @@ struct call_parts {
   [[nodiscard]] std::size_t part_count() const { return parts.size(); }
   [[nodiscard]] part_type part(std::size_t index) const { return {this, index}; }
   [[nodiscard]] std::string function_name(std::uint64_t function) const { return "f" + std::to_string(function); }
-  [[nodiscard]] std::string thread_name(std::int64_t, std::uint64_t thread) const { return thread == 1 ? "" : "t" + std::to_string(thread); }
+  [[nodiscard]] std::string thread_name(std::int64_t, std::uint64_t thread) const {
+    return thread == 1 ? "" : "t" + std::to_string(thread);
+  }
   [[nodiscard]] std::string_view process_name(std::int64_t) const { return "it"; }
   [[nodiscard]] clock_unit unit() const { return clock_unit::nanoseconds; }
   [[nodiscard]] std::uint64_t to_ns(std::uint64_t time) const { return time * 10; }

@@ -27,7 +27,9 @@ call_rows call_rows_of(const uftrace::calls& calls) {
   call_rows rows;
   for (std::size_t part = 0; part < calls.part_count(); ++part) {
     calls.part(part).for_each_event(
-        [&](const uftrace::call_event& e) { rows[e.thread].emplace_back(e.kind, calls.function_name(e.function), e.time, e.process); },
+        [&](const uftrace::call_event& e) {
+          rows[e.thread].emplace_back(e.kind, calls.function_name(e.function), e.time, e.process);
+        },
         [](std::string_view, const fault&) {});
   }
   return rows;
@@ -44,9 +46,11 @@ call_rows merged_call_rows_of(const uftrace::recording& from) {
 }  // namespace
 
 TEST_CASE("the parts of a uftrace directory have the calls of its tasks, walked apart or merged") {
-  for (const char* name : {"single-pg", "bigendian-derived", "except-pg", "dlopen-pg", "kernel-made", "truncated-derived", "args-spec"}) {
+  for (const char* name :
+       {"single-pg", "bigendian-derived", "except-pg", "dlopen-pg", "kernel-made", "truncated-derived", "args-spec"}) {
     CAPTURE(name);
-    const auto directory = io::uftrace_directory::open(test::data_path("uftrace/" + std::string(name) + "/uftrace.data"));
+    const auto directory =
+        io::uftrace_directory::open(test::data_path("uftrace/" + std::string(name) + "/uftrace.data"));
     REQUIRE(directory);
     const uftrace::calls calls(directory->recording());
     CHECK(calls.part_count() == (std::string_view(name) == "kernel-made" ? 1 : directory->recording().data.size()));
@@ -64,7 +68,8 @@ TEST_CASE("tasks are named, the clock is the trace's own, and faults name their 
   std::uint64_t first = ~std::uint64_t{0};
   for (const auto& [thread, rows] : call_rows_of(calls)) {
     first = std::min(first, std::get<2>(rows.front()));
-    CHECK(std::string_view(calls.thread_name(0, thread)) == directory->recording().tasks[directory->recording().find_task(static_cast<std::uint32_t>(thread))].comm);
+    CHECK(std::string_view(calls.thread_name(0, thread)) ==
+          directory->recording().tasks[directory->recording().find_task(static_cast<std::uint32_t>(thread))].comm);
   }
   CHECK(calls.start() == first);
   CHECK(calls.thread_name(1, 999999).empty());
@@ -79,7 +84,11 @@ TEST_CASE("a function has one number in all parts, however many jobs walk them")
   test::uftrace_builder directory;
   for (std::uint32_t tid = 8; tid < 40; ++tid) {
     directory.tasks += "TASK timestamp=0.000000003 tid=" + std::to_string(tid) + " pid=7\n";
-    directory.data(tid, records().entry(100, 0, tid % 2 == 0 ? fn::a : fn::main).entry(110, 1, fn::b).exit(120, 1, fn::b).exit(200, 0, tid % 2 == 0 ? fn::a : fn::main));
+    directory.data(tid, records()
+                            .entry(100, 0, tid % 2 == 0 ? fn::a : fn::main)
+                            .entry(110, 1, fn::b)
+                            .exit(120, 1, fn::b)
+                            .exit(200, 0, tid % 2 == 0 ? fn::a : fn::main));
   }
   const uftrace::recording from = directory.open();
   for (const unsigned jobs : {1U, 4U}) {

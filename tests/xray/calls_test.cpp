@@ -45,11 +45,15 @@ TEST_CASE("the threads of an FDR log are the parts of its calls") {
 }
 
 TEST_CASE("a basic-mode log is one part, and a log whose clock is not known counts ticks") {
-  auto file = xray_builder(order::little, 3).header(0, 0, 0).basic_function(0, 0, 4, 50, 7, 1).basic_function(0, 0, 4, 60, 8, 1);
+  auto file = xray_builder(order::little, 3)
+                  .header(0, 0, 0)
+                  .basic_function(0, 0, 4, 50, 7, 1)
+                  .basic_function(0, 0, 4, 60, 8, 1);
   const xray::calls calls(xray::open(file.view()).value());
   REQUIRE(calls.part_count() == 1);
   std::vector<std::int32_t> threads;
-  calls.part(0).for_each_event([&](const xray::event& event) { threads.push_back(event.thread); }, [](std::string_view, const fault&) { CHECK(false); });
+  calls.part(0).for_each_event([&](const xray::event& event) { threads.push_back(event.thread); },
+                               [](std::string_view, const fault&) { CHECK(false); });
   CHECK(threads == std::vector<std::int32_t>{7, 8});
   CHECK(calls.start() == 50);
   CHECK(calls.unit() == clock_unit::ticks);

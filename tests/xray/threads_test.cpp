@@ -18,14 +18,17 @@ xray_builder log_of(const std::vector<std::pair<std::int32_t, std::int32_t>>& ow
   std::uint32_t number = 0;
   for (const auto& [process, thread] : owners) {
     ++number;
-    file.block(xray_builder(order::little).preamble(thread, process, number, 0).cpu(0, 100 * number).function(0, number, 1));
+    file.block(
+        xray_builder(order::little).preamble(thread, process, number, 0).cpu(0, 100 * number).function(0, number, 1));
   }
   return file;
 }
 
 std::vector<std::uint32_t> functions_of(const xray::log& log, const xray::traced_thread& thread) {
   std::vector<std::uint32_t> functions;
-  xray::for_each_event(log, thread, [&](const xray::event& event) { functions.push_back(event.function); }, [](const fault&) { CHECK(false); });
+  xray::for_each_event(
+      log, thread, [&](const xray::event& event) { functions.push_back(event.function); },
+      [](const fault&) { CHECK(false); });
   return functions;
 }
 
@@ -63,7 +66,8 @@ TEST_CASE("the threads in front of what begins no block are kept with the error"
 }
 
 TEST_CASE("a basic-mode log is one nameless thread") {
-  auto file = xray_builder(order::little, 3).header(0, 0).basic_function(0, 0, 4, 50, 7, 1).basic_function(0, 1, 4, 60, 8, 1);
+  auto file =
+      xray_builder(order::little, 3).header(0, 0).basic_function(0, 0, 4, 50, 7, 1).basic_function(0, 1, 4, 60, 8, 1);
   const auto log = xray::open(file.view()).value();
   const auto threads = xray::threads_of(log);
   REQUIRE(threads->size() == 1);

@@ -15,7 +15,9 @@ class call_stacks {
  public:
   call_stacks() = default;
   call_stacks(const call_stacks& other) : stacks_(other.stacks_), faults_(other.faults_) {}
-  call_stacks(call_stacks&& other) noexcept : stacks_(std::move(other.stacks_)), faults_(other.faults_) { other.last_ = nullptr; }
+  call_stacks(call_stacks&& other) noexcept : stacks_(std::move(other.stacks_)), faults_(other.faults_) {
+    other.last_ = nullptr;
+  }
   call_stacks& operator=(call_stacks other) noexcept {
     stacks_.swap(other.stacks_);
     faults_ = other.faults_;
@@ -28,7 +30,8 @@ class call_stacks {
   template <call_event Event>
   [[nodiscard]] call_stack& of(const Event& event) {
     const key wanted{static_cast<std::int64_t>(event.process), static_cast<std::uint64_t>(event.thread)};
-    if (last_key_ != wanted || last_ == nullptr) [[unlikely]] find(wanted);
+    if (last_key_ != wanted || last_ == nullptr) [[unlikely]]
+      find(wanted);
     return *last_;
   }
 
@@ -48,7 +51,8 @@ class call_stacks {
 
  private:
   using key = std::pair<std::int64_t, std::uint64_t>;
-  [[gnu::noinline]] void find(const key& wanted) {  // GCC 12 puts the look-up into the loop over events otherwise: 4 % of a report.
+  [[gnu::noinline]] void find(
+      const key& wanted) {  // GCC 12 puts the look-up into the loop over events otherwise: 4 % of a report.
     last_ = &stacks_[wanted];
     last_key_ = wanted;
   }

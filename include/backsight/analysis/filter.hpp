@@ -40,7 +40,9 @@ class filtered_trace {
   [[nodiscard]] std::size_t part_count() const { return from_->part_count(); }
   [[nodiscard]] part_type part(std::size_t index) const { return part_type(*from_, index, stage_); }
   [[nodiscard]] decltype(auto) function_name(std::uint64_t function) const { return from_->function_name(function); }
-  [[nodiscard]] decltype(auto) thread_name(std::int64_t process, std::uint64_t thread) const { return from_->thread_name(process, thread); }
+  [[nodiscard]] decltype(auto) thread_name(std::int64_t process, std::uint64_t thread) const {
+    return from_->thread_name(process, thread);
+  }
   [[nodiscard]] decltype(auto) process_name(std::int64_t process) const { return from_->process_name(process); }
   [[nodiscard]] clock_unit unit() const { return from_->unit(); }
   [[nodiscard]] std::uint64_t to_ns(std::uint64_t time) const { return from_->to_ns(time); }
@@ -117,7 +119,8 @@ class duration_stage {
   void on(const Event& event, Next&& next) {
     thread& of = threads_[{static_cast<std::int64_t>(event.process), static_cast<std::uint64_t>(event.thread)}];
     // Callers are held back no longer than what they call: they began earlier.
-    while (!of.events.empty() && (!of.events.front().held || lasts(of.events.front().event, event.time))) of.release(next);
+    while (!of.events.empty() && (!of.events.front().held || lasts(of.events.front().event, event.time)))
+      of.release(next);
     bool dropped = false;
     of.stack.on(
         event,
@@ -155,8 +158,8 @@ class duration_stage {
   struct thread {
     call_stack stack;
     std::deque<held_event> events;
-    std::uint64_t first = 0;           ///< The number of events.front().
-    std::deque<std::uint64_t> held;    ///< The numbers of calls that are held back, the outermost first.
+    std::uint64_t first = 0;         ///< The number of events.front().
+    std::deque<std::uint64_t> held;  ///< The numbers of calls that are held back, the outermost first.
 
     template <class Next>
     void release(Next&& next) {
@@ -166,7 +169,9 @@ class duration_stage {
       ++first;
     }
   };
-  [[nodiscard]] bool lasts(const Event& enter, std::uint64_t now) const noexcept { return now >= enter.time && now - enter.time >= least_; }
+  [[nodiscard]] bool lasts(const Event& enter, std::uint64_t now) const noexcept {
+    return now >= enter.time && now - enter.time >= least_;
+  }
 
   std::uint64_t least_;
   std::map<std::pair<std::int64_t, std::uint64_t>, thread> threads_;
@@ -201,27 +206,33 @@ template <call_trace T>
 /// Calls of functions for which `wanted(function)` is true, and what they call.
 template <call_trace T, class Wanted>
 [[nodiscard]] auto only_below(const T& trace, Wanted wanted) {
-  return detail::by_place(trace, 0, [wanted = std::move(wanted)](std::uint64_t function, std::size_t, std::uint64_t caller) {
-    return static_cast<std::uint64_t>((caller & 1U) != 0 || wanted(function));
-  });
+  return detail::by_place(trace, 0,
+                          [wanted = std::move(wanted)](std::uint64_t function, std::size_t, std::uint64_t caller) {
+                            return static_cast<std::uint64_t>((caller & 1U) != 0 || wanted(function));
+                          });
 }
 /// Leaves out calls of functions for which `unwanted(function)` is true, and what they call.
 template <call_trace T, class Unwanted>
 [[nodiscard]] auto without_below(const T& trace, Unwanted unwanted) {
   // Bit 1: below one that is left out.
-  return detail::by_place(trace, 1, [unwanted = std::move(unwanted)](std::uint64_t function, std::size_t, std::uint64_t caller) {
-    return static_cast<std::uint64_t>((caller & 2U) != 0 || unwanted(function) ? 2U : 1U);
-  });
+  return detail::by_place(trace, 1,
+                          [unwanted = std::move(unwanted)](std::uint64_t function, std::size_t, std::uint64_t caller) {
+                            return static_cast<std::uint64_t>((caller & 2U) != 0 || unwanted(function) ? 2U : 1U);
+                          });
 }
 /// Leaves out calls of functions for which `unwanted(function)` is true, but not what they call: their time becomes the caller's.
 template <call_trace T, class Unwanted>
 [[nodiscard]] auto without_functions(const T& trace, Unwanted unwanted) {
-  return detail::by_event(trace, [unwanted = std::move(unwanted)](const auto& event) { return event.kind == event_kind::mark || !unwanted(std::uint64_t{event.function}); });
+  return detail::by_event(trace, [unwanted = std::move(unwanted)](const auto& event) {
+    return event.kind == event_kind::mark || !unwanted(std::uint64_t{event.function});
+  });
 }
 /// Calls on the first `levels` levels of their stacks.
 template <call_trace T>
 [[nodiscard]] auto up_to_depth(const T& trace, std::size_t levels) {
-  return detail::by_place(trace, 1, [levels](std::uint64_t, std::size_t depth, std::uint64_t) { return static_cast<std::uint64_t>(depth < levels); });
+  return detail::by_place(trace, 1, [levels](std::uint64_t, std::size_t depth, std::uint64_t) {
+    return static_cast<std::uint64_t>(depth < levels);
+  });
 }
 /// Calls that take `least` or longer, in the trace's own clock, and those that do not end.
 template <call_trace T>

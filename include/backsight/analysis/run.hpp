@@ -52,7 +52,8 @@ template <parted_trace T, class A, class OnFault>
     piece& mine = pieces[index];
     mine.analyzer.emplace(analyzer);
     for (std::size_t i = parts * index / count; i < parts * (index + 1) / count; ++i) {
-      run_part(trace.part(i), *mine.analyzer, [&](std::string_view file, const fault& found) { mine.faults.push_back({file, found}); });
+      run_part(trace.part(i), *mine.analyzer,
+               [&](std::string_view file, const fault& found) { mine.faults.push_back({file, found}); });
     }
   });
   for (piece& each : pieces) {
@@ -76,7 +77,8 @@ template <parted_trace T, class Make, class OnFault>
   struct nothing {};
   (void)for_each_part<nothing>(pieces.size(), jobs, [&](nothing&, std::size_t i) {
     pieces[i].made.emplace(make());
-    run_part(trace.part(i), *pieces[i].made, [&](std::string_view file, const fault& found) { pieces[i].faults.push_back({file, found}); });
+    run_part(trace.part(i), *pieces[i].made,
+             [&](std::string_view file, const fault& found) { pieces[i].faults.push_back({file, found}); });
   });
   std::vector<analyzer> results;
   results.reserve(pieces.size());

@@ -15,11 +15,12 @@ namespace backsight::emit {
 
 /// What chrome_json and perfetto have: where the events of a timeline go.
 template <class W>
-concept timeline_writer = requires(W& writer, event_kind kind, std::string_view name, std::int64_t id, std::uint64_t time_ns) {
-  writer.event(kind, name, id, id, time_ns);
-  writer.thread(id, id, name);
-  writer.process(id, name);
-};
+concept timeline_writer =
+    requires(W& writer, event_kind kind, std::string_view name, std::int64_t id, std::uint64_t time_ns) {
+      writer.event(kind, name, id, id, time_ns);
+      writer.thread(id, id, name);
+      writer.process(id, name);
+    };
 
 /// Writes all events of a trace to a timeline, part after part, and the names of threads and processes that the trace knows in
 /// front of their first events. Calls nest whatever the trace left out: an exit that closes several calls ends each of them, one
@@ -37,7 +38,8 @@ void timeline(Writer& writer, const T& trace, OnFault&& on_fault) {
           const auto process = static_cast<std::int64_t>(event.process);
           const auto thread = static_cast<std::int64_t>(event.thread);
           analysis::call_stack& stack = stacks.of(event);
-          if (std::exchange(last, &stack) != &stack && threads.emplace(process, static_cast<std::uint64_t>(event.thread)).second) {
+          if (std::exchange(last, &stack) != &stack &&
+              threads.emplace(process, static_cast<std::uint64_t>(event.thread)).second) {
             if (processes.insert(process).second) {
               const auto& name = trace.process_name(process);
               if (!std::string_view(name).empty()) writer.process(process, name);
@@ -58,8 +60,11 @@ void timeline(Writer& writer, const T& trace, OnFault&& on_fault) {
             return emit(event_kind::mark, event.function);
           }
           stack.on(
-              event, [&](const analysis::call_stack::frame& frame, std::size_t) { emit(event_kind::enter, frame.function); },
-              [&](const analysis::finished_call& call, const analysis::call_stack::frame&) { emit(event_kind::exit, call.function); });
+              event,
+              [&](const analysis::call_stack::frame& frame, std::size_t) { emit(event_kind::enter, frame.function); },
+              [&](const analysis::finished_call& call, const analysis::call_stack::frame&) {
+                emit(event_kind::exit, call.function);
+              });
         },
         on_fault);
   }

@@ -38,7 +38,8 @@ class calls {
       options.tasks = &chosen;
       std::vector<std::uint64_t> numbers;  // Of the resolver's names, one more; 0 for those that are not known yet.
       const auto number_of = [&](std::uint64_t name) {
-        if (name >= numbers.size()) numbers.resize(std::max<std::size_t>(static_cast<std::size_t>(name) + 1, numbers.size() * 2));
+        if (name >= numbers.size())
+          numbers.resize(std::max<std::size_t>(static_cast<std::size_t>(name) + 1, numbers.size() * 2));
         std::uint64_t& number = numbers[static_cast<std::size_t>(name)];
         if (number == 0) number = from_->number_of(names.name(static_cast<std::uint32_t>(name))) + 1;
         return number - 1;
@@ -67,11 +68,16 @@ class calls {
   }
   [[nodiscard]] part_type part(std::size_t index) const noexcept { return {*this, index}; }
   [[nodiscard]] std::string_view function_name(std::uint64_t function) const {
-    return function < names_.size() ? std::string_view(names_[static_cast<std::size_t>(function)]) : std::string_view("?");
+    return function < names_.size() ? std::string_view(names_[static_cast<std::size_t>(function)])
+                                    : std::string_view("?");
   }
   /// The task's name as its program set it last.
-  [[nodiscard]] std::string_view thread_name(std::int64_t, std::uint64_t thread) const noexcept { return comm_of(thread); }
-  [[nodiscard]] std::string_view process_name(std::int64_t process) const noexcept { return comm_of(static_cast<std::uint64_t>(process)); }
+  [[nodiscard]] std::string_view thread_name(std::int64_t, std::uint64_t thread) const noexcept {
+    return comm_of(thread);
+  }
+  [[nodiscard]] std::string_view process_name(std::int64_t process) const noexcept {
+    return comm_of(static_cast<std::uint64_t>(process));
+  }
   [[nodiscard]] static clock_unit unit() noexcept { return clock_unit::nanoseconds; }
   [[nodiscard]] static std::uint64_t to_ns(std::uint64_t time) noexcept { return time; }
   [[nodiscard]] std::uint64_t start() const noexcept { return start_; }
@@ -93,7 +99,8 @@ class calls {
     return number;
   }
   [[nodiscard]] std::string_view comm_of(std::uint64_t tid) const noexcept {
-    const std::uint32_t task = tid > 0xffffffffU ? task_data::no_task : from_->find_task(static_cast<std::uint32_t>(tid));
+    const std::uint32_t task =
+        tid > 0xffffffffU ? task_data::no_task : from_->find_task(static_cast<std::uint32_t>(tid));
     return task == task_data::no_task ? std::string_view() : std::string_view(from_->tasks[task].comm);
   }
   [[nodiscard]] std::uint64_t first_time(const task_data& of) const {

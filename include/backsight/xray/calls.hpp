@@ -37,7 +37,8 @@ class calls {
   explicit calls(const log& opened, function_names names = {}) : log_(opened), names_(std::move(names)) {
     auto found = threads_of(opened);
     threads_ = std::move(found.partial());
-    if (found.error()) damage_.push_back({found.error().code, found.error().offset, opened.bytes().size() - found.error().offset});
+    if (found.error())
+      damage_.push_back({found.error().code, found.error().offset, opened.bytes().size() - found.error().offset});
     start_ = opened.type() == log_type::basic ? first_time() : ~std::uint64_t{0};
     for (const traced_thread& each : threads_) {
       if (!each.blocks.empty()) start_ = std::min(start_, each.first_tsc);
@@ -50,7 +51,9 @@ class calls {
   [[nodiscard]] std::string_view function_name(std::uint64_t function) const { return names_[function].function; }
   [[nodiscard]] static std::string_view thread_name(std::int64_t, std::uint64_t) noexcept { return {}; }
   [[nodiscard]] static std::string_view process_name(std::int64_t) noexcept { return {}; }
-  [[nodiscard]] clock_unit unit() const noexcept { return log_.ticks_per_second() == 0 ? clock_unit::ticks : clock_unit::nanoseconds; }
+  [[nodiscard]] clock_unit unit() const noexcept {
+    return log_.ticks_per_second() == 0 ? clock_unit::ticks : clock_unit::nanoseconds;
+  }
   [[nodiscard]] std::uint64_t to_ns(std::uint64_t ticks) const noexcept { return log_.to_ns(ticks); }
   [[nodiscard]] std::uint64_t start() const noexcept { return start_; }
   template <class F>

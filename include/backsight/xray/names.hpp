@@ -22,7 +22,8 @@ class function_names {
   using demangler = std::string (*)(const std::string& linkage_name);
 
   struct entry {
-    std::string function;     ///< "#ID" without a program or for an id that its map has not, "@(ADDRESS)" without a symbol, as llvm-xray has it.
+    std::string
+        function;  ///< "#ID" without a program or for an id that its map has not, "@(ADDRESS)" without a symbol, as llvm-xray has it.
     std::string_view source;  ///< The source file that the symbol table names; empty when there is none.
     bool named = false;       ///< A symbol covers the function's address.
   };
@@ -43,7 +44,9 @@ class function_names {
   }
 
   /// A program was given and its map knows the id, though maybe no name.
-  [[nodiscard]] bool knows(std::uint64_t function) const noexcept { return map_.address_of(static_cast<std::uint32_t>(function)).has_value(); }
+  [[nodiscard]] bool knows(std::uint64_t function) const noexcept {
+    return map_.address_of(static_cast<std::uint32_t>(function)).has_value();
+  }
 
   /// What is known of a function; valid as long as this.
   [[nodiscard]] const entry& operator[](std::uint64_t function) const {

@@ -32,10 +32,12 @@ struct traced_thread {
   std::vector<block_info>& blocks = index.partial();
   sort_by_thread(blocks);
   if (merge_processes) {
-    std::stable_sort(blocks.begin(), blocks.end(), [](const auto& a, const auto& b) { return a.thread_id < b.thread_id; });
+    std::stable_sort(blocks.begin(), blocks.end(),
+                     [](const auto& a, const auto& b) { return a.thread_id < b.thread_id; });
   }
   for (const block_info& info : blocks) {
-    const bool same = !found.empty() && found.back().id == info.thread_id && (merge_processes || found.back().process == info.process_id);
+    const bool same = !found.empty() && found.back().id == info.thread_id &&
+                      (merge_processes || found.back().process == info.process_id);
     if (!same) found.push_back({info.process_id, info.thread_id, info.first_tsc, {}});
     found.back().blocks.push_back(info.where);
   }

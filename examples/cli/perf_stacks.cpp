@@ -6,6 +6,8 @@
 #include <functional>
 #include <unordered_map>
 
+#include <sys/mman.h>
+
 #include <backsight/analysis/parallel.hpp>
 #include <backsight/perf/unwinder.hpp>
 
@@ -208,6 +210,24 @@ class stack_reader {
     if (batch_.size() == batch_size) flush();
   }
 
+  /// Gives the pages behind back that samples have been read from: they would count as this program's memory. A record that is
+  /// still to come from there brings them back.
+  void give_back() {
+    const byte_view all = recording_.file.bytes();
+    if (!recording_.file.mapped()) return;
+    constexpr std::size_t step = std::size_t{8} << 20, page = std::size_t{1} << 16;
+    std::size_t read = given_back_;
+    for (const sampled_stack& one : batch_) {
+      const std::byte* const at = one.members.user_stack.data();
+      if (at >= all.data() && at < all.data() + all.size()) read = std::max(read, static_cast<std::size_t>(at - all.data()));
+    }
+    if (read < given_back_ + step) return;
+    // Mappings begin at a page, and the last records may be read again.
+    const std::size_t end = (read - step / 2) / page * page;
+    ::madvise(const_cast<std::byte*>(all.data()) + given_back_, end - given_back_, MADV_DONTNEED);
+    given_back_ = end;
+  }
+
   /// The code at an address says itself that nothing called it.
   [[nodiscard]] static bool is_outermost(const cfi::address_space<Arch>& space, std::uint64_t address) {
     const cfi::found_rule found = space.find_rule(address);
@@ -251,6 +271,7 @@ class stack_reader {
     for (const item& walked : items_) counts_.frames += walked.result.count;
     counts_.samples += batch_.size();
     counts_.unwound += items_.size();
+    give_back();
     batch_.clear();
     place_.clear();
     items_.clear();
@@ -277,6 +298,7 @@ class stack_reader {
   std::vector<const perf::process*> owners_;
   std::vector<std::uint64_t> pcs_;
   std::size_t stride_ = 0;
+  std::size_t given_back_ = 0;  // Bytes of the file, from its start.
   std::deque<std::vector<std::byte>> kept_;
   std::unordered_map<std::uint64_t, std::uint64_t> last_values_;
   perf::deferred_samples<held> waiting_;

@@ -34,6 +34,10 @@ EXTRA_ARROWS = {
     "xray/instr_map.hpp": ["elf"],
     "xray/names.hpp": ["elf"],
     "uftrace/elf_symbols.hpp": ["elf"],
+    # Stacks of samples are unwound with tables of the mapped files, and named by their symbols.
+    "perf/registers.hpp": ["cfi"],
+    "perf/unwinder.hpp": ["cfi", "elf"],
+    "perf/symbol_table.hpp": ["elf"],
 }
 
 # Costly to include, or not usable without exceptions: not in the layers below analysis, emit and io, but for names, which are made.
@@ -45,6 +49,8 @@ RECORDS_ONLY = {
              "profile_schema.hpp", "profile.hpp", "xray.hpp"},
     "uftrace": {"schema.hpp", "records.hpp", "task_list.hpp", "info.hpp"},
     "memtrace": {"schema.hpp", "raw_schema.hpp", "types.hpp", "raw.hpp", "final.hpp", "entries.hpp", "pc_set.hpp"},
+    "perf": {"schema.hpp", "record_head.hpp", "kernel_schema.hpp", "user_schema.hpp", "words.hpp", "records.hpp", "samples.hpp",
+             "attributes.hpp", "features.hpp", "trace.hpp", "merge.hpp", "round_queue.hpp", "jitdump.hpp", "perf.hpp"},
 }
 # The only header of Boost, and who may include headers of the operating system.
 BOOST = {"boost/endian/conversion.hpp"}

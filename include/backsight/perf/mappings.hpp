@@ -48,8 +48,8 @@ enum class file_kind : std::uint8_t {
   anonymous,  ///< Memory without a file, which code may have been written to.
   special,    ///< [heap], [stack] and System V memory.
   vdso,
-  kernel,
-  module,  ///< A module of the kernel, or another part of it with its own mapping.
+  // A line that begins with the name of the second could be a directive of C++20.
+  kernel, module,  ///< A module of the kernel, or another part of it with its own mapping.
   symbol,  ///< Code that the kernel named when it made it: BPF programs.
 };
 

@@ -108,8 +108,10 @@ set(BACKSIGHT_HEADERS
   include/backsight/io/inflate.hpp
   include/backsight/io/lz4_frame.hpp
   include/backsight/io/mapped_file.hpp
+  include/backsight/io/memtrace_folder.hpp
   include/backsight/io/object_files.hpp
   include/backsight/io/object_symbols.hpp
+  include/backsight/io/packed_file.hpp
   include/backsight/io/re2_patterns.hpp
   include/backsight/io/snappy_frame.hpp
   include/backsight/io/uftrace_directory.hpp

@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 
 #include <backsight/io/container.hpp>
+#include <backsight/io/packed_file.hpp>
 #include <backsight/memtrace/raw.hpp>
 
 #ifdef BACKSIGHT_HAVE_ZLIB
@@ -43,20 +44,20 @@ using block_function = std::function<trace_error(byte_view, std::uint64_t)>;
 // A multiple of 8 and 12, small enough for the cache.
 constexpr std::size_t block_size = 24 * 8192;
 
-template <class Reader>
-trace_error read_blocks(Reader&& reader, const block_function& f) {
-  std::vector<std::byte> buffer(block_size);
-  for (std::uint64_t offset = 0;;) {
-    const auto got = reader.read(std::span(buffer));
-    trace_error error;
-    if (got.partial() != 0) error = f(byte_view(buffer).first(got.partial()), offset);
-    // That a record is cut off follows from the packed file being damaged, which is the better thing to say.
-    if (!got && (!error || error.code == errc::truncated)) return got.error();
-    if (error) return {error.code, error.offset + offset};
-    offset += got.partial();
-    if (got.partial() < buffer.size()) return {};
-  }
-}
+using packed_file = io::packed_file<
+#ifdef BACKSIGHT_HAVE_ZLIB
+    io::inflate_reader,
+#endif
+#ifdef BACKSIGHT_HAVE_LZ4
+    io::lz4_reader,
+#endif
+#ifdef BACKSIGHT_HAVE_SNAPPY
+    io::snappy_reader,
+#endif
+#ifdef BACKSIGHT_HAVE_LIBZIP
+    io::zip_reader,
+#endif
+    io::plain_reader>;
 
 trace_error plain_blocks(byte_view bytes, bool mapped, const block_function& f) {
   constexpr std::size_t piece = block_size * 64;
@@ -72,27 +73,10 @@ trace_error plain_blocks(byte_view bytes, bool mapped, const block_function& f) 
 }
 
 trace_error unpack(byte_view bytes, bool mapped, const block_function& f) {
-  switch (io::container_of(bytes.first(std::min<std::size_t>(bytes.size(), 16)))) {
-    case io::container::plain: return plain_blocks(bytes, mapped, f);
-#ifdef BACKSIGHT_HAVE_ZLIB
-    case io::container::gzip:
-    case io::container::zlib: return read_blocks(io::inflate_reader(bytes), f);
-#endif
-#ifdef BACKSIGHT_HAVE_LZ4
-    case io::container::lz4: return read_blocks(io::lz4_reader(bytes), f);
-#endif
-#ifdef BACKSIGHT_HAVE_SNAPPY
-    case io::container::snappy: return read_blocks(io::snappy_reader(bytes), f);
-#endif
-#ifdef BACKSIGHT_HAVE_LIBZIP
-    case io::container::zip: {
-      const auto archive = io::zip_archive::open(bytes);
-      if (!archive) return archive.error();
-      return read_blocks(archive->read_from(0), f);
-    }
-#endif
-    default: return {errc::compressed, 0};
-  }
+  if (io::container_of(bytes) == io::container::plain) return plain_blocks(bytes, mapped, f);
+  packed_file file(bytes);
+  std::vector<std::byte> buffer(block_size);
+  return io::for_each_block(file, buffer, f);
 }
 
 /// The second entry of a raw file names the thread; that tells it from a file of another format with a small first number.
@@ -105,51 +89,10 @@ trace_error open_packed(const std::string& path, input& file) {
   return file.try_open(path) ? trace_error{} : trace_error{errc::io, 0};
 }
 
-bool ends_with(std::string_view text, std::string_view end) { return text.size() >= end.size() && text.substr(text.size() - end.size()) == end; }
-
-/// A file of a thread, by its name.
-bool is_thread_file(const std::string& name) {
-  std::string_view base = name;
-  for (const char* packing : {".zip", ".gz", ".lz4", ".zlib", ".sz"}) {
-    if (ends_with(base, packing)) {
-      base.remove_suffix(std::strlen(packing));
-      break;
-    }
-  }
-  return ends_with(base, ".trace") || ends_with(base, ".raw") || ends_with(base, ".memtrace");
-}
-
-bool is_window_folder(const std::string& name) {
-  return name.size() > 7 && name.compare(0, 7, "window.") == 0 &&
-         name.find_first_not_of("0123456789", 7) == std::string::npos;
-}
-
 /// Says so once, however often the folder is looked at.
 void warn(const fs::path& path, std::string_view message) {
   static std::set<std::string> told;
   if (told.insert(path.string()).second) (void)cli::report_error(path.string(), message);
-}
-
-/// The entries of a folder, as many as can be read.
-std::vector<fs::directory_entry> entries_of(const fs::path& path) {
-  std::vector<fs::directory_entry> entries;
-  std::error_code error;
-  fs::directory_iterator at(path, error);
-  for (; !error && at != fs::directory_iterator(); at.increment(error)) entries.push_back(*at);
-  if (error) warn(path, error.message());
-  return entries;
-}
-
-trace_folder folder_at(const fs::path& path) {
-  trace_folder folder{path.string(), {}, {}};
-  for (const auto& entry : entries_of(path)) {
-    if (!is_thread_file(entry.path().filename().string())) continue;
-    std::error_code error;
-    if (entry.is_regular_file(error)) folder.files.push_back(entry.path().string());
-    else warn(entry.path(), "not a regular file; it is left out");
-  }
-  std::sort(folder.files.begin(), folder.files.end());
-  return folder;
 }
 
 }  // namespace
@@ -173,7 +116,7 @@ loaded_file::loaded_file(const std::string& path) {
   error_ = open_packed(path, file_);
   if (error_) return;
   const byte_view packed = file_.bytes();
-  if (io::container_of(packed.first(std::min<std::size_t>(packed.size(), 16))) == io::container::plain) {
+  if (io::container_of(packed) == io::container::plain) {
     bytes_ = packed;
     return;
   }
@@ -237,26 +180,10 @@ result<stage> stage_of(const std::string& path) {
 }
 
 std::vector<trace_folder> folders_at(const std::string& path) {
-  std::error_code ignored;
-  if (!fs::is_directory(path, ignored)) return {{path, {}, {path}}};
-  std::vector<trace_folder> found;
-  if (trace_folder whole = folder_at(path); !whole.files.empty()) found.push_back(std::move(whole));
-  std::vector<std::pair<unsigned long long, fs::path>> windows;
-  for (const auto& entry : entries_of(path)) {
-    const std::string name = entry.path().filename().string();
-    if (entry.is_directory(ignored) && is_window_folder(name)) windows.emplace_back(std::strtoull(name.c_str() + 7, nullptr, 10), entry.path());
-  }
-  std::sort(windows.begin(), windows.end());
-  for (const auto& [ordinal, folder] : windows) {
-    trace_folder one = folder_at(folder);
-    one.window = folder.filename().string();
-    if (!one.files.empty()) found.push_back(std::move(one));
-  }
-  // A recording that was not made into a final trace yet has `raw` only.
-  for (const char* below : {"trace", "raw"}) {
-    if (found.empty() && fs::is_directory(fs::path(path) / below, ignored)) found = folders_at((fs::path(path) / below).string());
-  }
-  return found;
+  io::memtrace_folders found = io::find_memtrace_folders(path);
+  for (const auto& [left_out, reason] : found.faults)
+    warn(left_out, reason ? reason.message() : "not a regular file; it is left out");
+  return std::move(found.folders);
 }
 
 void note_first_folder(const std::vector<trace_folder>& folders) {
@@ -269,7 +196,7 @@ std::string detail_of(const std::string& path, const trace_error& error) {
   input file;
   if (error.code != errc::compressed || !file.try_open(path)) return {};
   const byte_view bytes = file.bytes();
-  switch (io::container_of(bytes.first(std::min<std::size_t>(bytes.size(), 16)))) {
+  switch (io::container_of(bytes)) {
     case io::container::gzip:
     case io::container::zlib: return "this program was built without zlib";
     case io::container::lz4: return "this program was built without liblz4";

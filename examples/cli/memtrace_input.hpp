@@ -8,6 +8,7 @@
 
 #include <backsight/core/bytes.hpp>
 #include <backsight/core/error.hpp>
+#include <backsight/io/memtrace_folder.hpp>
 #include <backsight/memtrace/final.hpp>
 
 #include "input_file.hpp"
@@ -78,16 +79,9 @@ class loaded_file {
   backsight::trace_error error_;
 };
 
-/// One folder of thread files: a merged set, or one window of a split set.
-struct trace_folder {
-  std::string path;
-  std::string window;              ///< "window.NNNN" of a split set, else empty.
-  std::vector<std::string> files;  ///< Full paths of the thread files, by name.
-};
+using trace_folder = backsight::io::memtrace_folder;
 
-/// The folders with thread files at `path`: itself, its window.NNNN folders in order, or, for a file, just that file. A
-/// folder of a recording, which holds none, stands for its folder `trace`, or for `raw` when that has none. What has the name
-/// of a thread file and is none is passed over with a warning, given once.
+/// As io::find_memtrace_folders, which see; what it passes by is told in a warning, once.
 [[nodiscard]] std::vector<trace_folder> folders_at(const std::string& path);
 
 /// Says on stderr which folder is meant where the imitated tool takes one at a time.

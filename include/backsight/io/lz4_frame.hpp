@@ -16,6 +16,7 @@ namespace backsight::io {
 /// does not grow with the data.
 class lz4_reader {
  public:
+  [[nodiscard]] static constexpr bool reads(container kind) noexcept { return kind == container::lz4; }
   explicit lz4_reader(byte_view packed, expansion_limit limit = {}) : packed_(packed), limit_(limit) {
     LZ4F_dctx* made = nullptr;
     if (LZ4F_isError(LZ4F_createDecompressionContext(&made, LZ4F_VERSION)) != 0) error_ = {errc::io, 0};

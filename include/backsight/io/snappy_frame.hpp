@@ -40,6 +40,7 @@ namespace detail {
 /// clients/drcachesim/common/snappy_consts.h. Memory: one chunk of at most 64 KiB.
 class snappy_reader {
  public:
+  [[nodiscard]] static constexpr bool reads(container kind) noexcept { return kind == container::snappy; }
   explicit snappy_reader(byte_view packed, expansion_limit limit = {}) : packed_(packed), limit_(limit) {}
 
   /// Fills `out` as far as there is data; gives the number of bytes, less than out.size() only at the end or before an

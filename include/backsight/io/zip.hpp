@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -123,6 +124,32 @@ class zip_archive {
   };
   std::unique_ptr<zip_t, closer> handle_;
   std::vector<zip_member> members_;
+};
+
+/// Unfolds all members of a zip archive, joined in the order of the archive, piece by piece. Needs libzip. The bytes must outlive
+/// it.
+class zip_reader {
+ public:
+  [[nodiscard]] static constexpr bool reads(container kind) noexcept { return kind == container::zip; }
+  explicit zip_reader(byte_view packed, expansion_limit limit = {}) {
+    result<zip_archive> opened = zip_archive::open(packed, limit);
+    error_ = opened.error();
+    if (!opened) return;
+    archive_ = std::make_unique<zip_archive>(std::move(opened).value());
+    members_.emplace(archive_->read_from(0));
+  }
+
+  /// Fills `out` as far as there is data; gives the number of bytes, less than out.size() only at the end or before an error.
+  /// Errors: those of zip_archive::open and of its reader.
+  [[nodiscard]] result<std::size_t> read(std::span<std::byte> out) {
+    if (error_) return {std::size_t{0}, error_};
+    return members_->read(out);
+  }
+
+ private:
+  std::unique_ptr<zip_archive> archive_;  // Stays where it is when this is moved.
+  std::optional<zip_archive::reader> members_;
+  trace_error error_;
 };
 
 }  // namespace backsight::io

@@ -79,6 +79,7 @@ set(BACKSIGHT_HEADERS
   include/backsight/core/grammar.hpp
   include/backsight/core/hex_dump.hpp
   include/backsight/core/inplace_vector.hpp
+  include/backsight/core/lines.hpp
   include/backsight/core/print.hpp
   include/backsight/core/record.hpp
   include/backsight/core/record_range.hpp
@@ -103,6 +104,11 @@ set(BACKSIGHT_HEADERS
   include/backsight/emit/folded.hpp
   include/backsight/emit/perfetto.hpp
   include/backsight/emit/timeline.hpp
+
+  include/backsight/ftrace/event_format.hpp
+  include/backsight/ftrace/ftrace.hpp
+  include/backsight/ftrace/pages.hpp
+  include/backsight/ftrace/schema.hpp
 
   include/backsight/io/container.hpp
   include/backsight/io/inflate.hpp
@@ -173,49 +179,38 @@ set(BACKSIGHT_HEADERS
   include/backsight/perf/words.hpp
 
   include/backsight/uftrace/arguments.hpp
-  include/backsight/uftrace/call_stacks.hpp
-  include/backsight/uftrace/call_tree.hpp
   include/backsight/uftrace/calls.hpp
-  include/backsight/uftrace/debug_file.hpp
   include/backsight/uftrace/depth_repair.hpp
   include/backsight/uftrace/detail/external_records.hpp
-  include/backsight/uftrace/detail/kernel_source.hpp
-  include/backsight/uftrace/detail/lines.hpp
   include/backsight/uftrace/detail/loaded_libraries.hpp
-  include/backsight/uftrace/detail/number_text.hpp
-  include/backsight/uftrace/detail/perf_source.hpp
-  include/backsight/uftrace/detail/task_source.hpp
   include/backsight/uftrace/detail/winner_tree.hpp
-  include/backsight/uftrace/elf_symbols.hpp
   include/backsight/uftrace/enumerations.hpp
   include/backsight/uftrace/events.hpp
-  include/backsight/uftrace/flame_graph.hpp
-  include/backsight/uftrace/function_filter.hpp
-  include/backsight/uftrace/info.hpp
-  include/backsight/uftrace/kernel_event_text.hpp
-  include/backsight/uftrace/kernel_header.hpp
-  include/backsight/uftrace/kernel_pages.hpp
-  include/backsight/uftrace/kernel_schema.hpp
-  include/backsight/uftrace/memory_map.hpp
+  include/backsight/uftrace/files/debug_file.hpp
+  include/backsight/uftrace/files/elf_symbols.hpp
+  include/backsight/uftrace/files/info.hpp
+  include/backsight/uftrace/files/kernel_header.hpp
+  include/backsight/uftrace/files/memory_map.hpp
+  include/backsight/uftrace/files/symbols.hpp
+  include/backsight/uftrace/files/task_list.hpp
+  include/backsight/uftrace/files/task_messages.hpp
+  include/backsight/uftrace/kernel_source.hpp
   include/backsight/uftrace/merge.hpp
   include/backsight/uftrace/merged_record.hpp
   include/backsight/uftrace/object_files.hpp
   include/backsight/uftrace/object_rule.hpp
+  include/backsight/uftrace/open.hpp
+  include/backsight/uftrace/perf_source.hpp
   include/backsight/uftrace/recording.hpp
   include/backsight/uftrace/records.hpp
-  include/backsight/uftrace/report.hpp
   include/backsight/uftrace/resolver.hpp
   include/backsight/uftrace/schema.hpp
-  include/backsight/uftrace/session_graph.hpp
-  include/backsight/uftrace/symbols.hpp
-  include/backsight/uftrace/task_list.hpp
-  include/backsight/uftrace/task_messages.hpp
   include/backsight/uftrace/task_sessions.hpp
-  include/backsight/uftrace/task_stack.hpp
+  include/backsight/uftrace/task_source.hpp
   include/backsight/uftrace/time_index.hpp
   include/backsight/uftrace/uftrace.hpp
   include/backsight/uftrace/value_rules.hpp
-  include/backsight/uftrace/value_text.hpp
+  include/backsight/uftrace/values.hpp
 
   include/backsight/xray/basic.hpp
   include/backsight/xray/block_index.hpp

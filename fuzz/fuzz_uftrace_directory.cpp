@@ -6,21 +6,27 @@
 
 #include <backsight/uftrace/uftrace.hpp>
 
+#include "as/uftrace/flame_graph.hpp"
+#include "as/uftrace/report.hpp"
+#include "as/uftrace/session_graph.hpp"
+#include "as/uftrace/value_text.hpp"
+
 using namespace backsight;
 using namespace backsight::uftrace;
+using namespace cli::as_uftrace;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const byte_view bytes(reinterpret_cast<const std::byte*>(data), size);
   std::vector<directory_file> files;
   std::size_t at = 0;
   while (at < size && files.size() < 32) {
-    uftrace::detail::lines text(uftrace::detail::as_text(bytes.subspan(at)));
+    text::lines text(text::as_text(bytes.subspan(at)));
     if (!text.next()) break;
     std::string_view line = text.line();
     const std::size_t blank = line.find(' ');
     if (blank == std::string_view::npos) break;
     std::string_view number = line.substr(blank + 1);
-    const std::size_t wanted = static_cast<std::size_t>(uftrace::detail::take_number(number, 10).value_or(0));
+    const std::size_t wanted = static_cast<std::size_t>(text::take_number(number, 10).value_or(0));
     at = std::min(size, at + line.size() + 1);
     const std::size_t length = std::min(wanted, size - at);
     files.push_back({std::string(line.substr(0, blank)), bytes.subspan(at, length)});

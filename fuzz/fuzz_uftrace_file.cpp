@@ -10,8 +10,12 @@
 
 #include <backsight/uftrace/uftrace.hpp>
 
+#include "as/uftrace/kernel_event_text.hpp"
+#include "as/uftrace/value_text.hpp"
+
 using namespace backsight;
 using namespace backsight::uftrace;
+using namespace cli::as_uftrace;
 
 namespace {
 
@@ -180,7 +184,7 @@ std::size_t symbols(byte_view bytes) {
 }
 /// *.dbg: functions, specifications and enumerations.
 std::size_t debug_file(byte_view bytes) {
-  const std::string_view text = uftrace::detail::as_text(bytes);
+  const std::string_view text = text::as_text(bytes);
   std::vector<enumeration> all;
   read_enumerations(text, all);
   std::string out;
@@ -220,7 +224,7 @@ std::size_t task_messages(byte_view bytes) {
 }
 /// kernel_header, and behind a NUL a page file that it describes.
 std::size_t kernel_header(byte_view bytes) {
-  const std::string_view text = uftrace::detail::as_text(bytes);
+  const std::string_view text = text::as_text(bytes);
   const std::size_t end = std::min(text.find('\0'), text.size());
   const byte_view pages = bytes.subspan(std::min(end + 1, bytes.size()));
   return read_directory(directory_with("kernel_header", bytes.first(end), {"kernel-cpu0.dat", pages}));

@@ -11,6 +11,7 @@
 #include <backsight/memtrace/raw_counts.hpp>
 
 #include "memtrace_input.hpp"
+#include "table.hpp"
 
 namespace cli::memtrace {
 
@@ -45,38 +46,39 @@ trace_error count_file(const std::string& path, file_counts& into) {
   return head->address_size == 4 ? count_as<std::uint32_t>(path, into) : count_as<std::uint64_t>(path, into);
 }
 
-/// A table whose head is printed in front of the first row: none for input that gives none.
-class table {
- public:
-  table(output& out, std::string_view head) : out_(out), head_(head) {}
-  /// The output, for a row.
-  output& row() {
-    out_.write(head_);
-    head_ = {};
-    return out_;
-  }
-
- private:
-  output& out_;
-  std::string_view head_;
-};
-
 void print_row(table& to, const std::string& tid, const std::optional<std::uint64_t>& window, const record_counts& c,
                bool sum, std::uint64_t records) {
-  const std::string name = window ? std::to_string(*window) : "-";
-  const std::string unique = sum ? "" : std::to_string(c.unique_pcs);
-  const std::string total = sum ? "" : std::to_string(records);
-  to.row().print("%s\t%s\t%" PRIu64 "\t%s\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64
-            "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%s\n",
-            tid.c_str(), name.c_str(), c.instructions, unique.c_str(), c.non_fetched, c.prefetches, c.loads, c.stores,
-            c.time_and_cpu, c.kernel_transfers, c.syscalls, c.blocking_syscalls, c.other_markers, c.encodings, c.exits,
-            total.c_str());
+  to.text(tid).number(window).number(c.instructions);
+  if (sum) to.empty();
+  else to.number(c.unique_pcs);
+  for (const std::uint64_t count : {c.non_fetched, c.prefetches, c.loads, c.stores, c.time_and_cpu, c.kernel_transfers,
+                                    c.syscalls, c.blocking_syscalls, c.other_markers, c.encodings, c.exits})
+    to.number(count);
+  if (sum) to.empty();
+  else to.number(records);
+  to.end_row();
 }
 
 int final_table(const std::vector<trace_folder>& folders, output& out) {
   int code = success;
-  table rows(out, "tid\twindow\tinstrs\tunique_pcs\tnofetch\tprefetches\tloads\tstores\tsched\txfer\tsyscalls\tmaybe_blocking\t"
-                  "other_markers\tencodings\texit\trecords_in_file\n");
+  table rows(out, "tsv",
+             {{"tid"},
+              {"window"},
+              {"instrs"},
+              {"unique_pcs"},
+              {"nofetch"},
+              {"prefetches"},
+              {"loads"},
+              {"stores"},
+              {"sched"},
+              {"xfer"},
+              {"syscalls"},
+              {"maybe_blocking"},
+              {"other_markers"},
+              {"encodings"},
+              {"exit"},
+              {"records_in_file"}},
+             {.head_with_a_row = true});
   for (const trace_folder& folder : folders) {
     // "-" sorts before every ordinal: no window is the smallest optional.
     std::map<std::optional<std::uint64_t>, record_counts> sums;
@@ -96,7 +98,18 @@ int final_table(const std::vector<trace_folder>& folders, output& out) {
 
 int raw_table(const std::vector<trace_folder>& folders, output& out) {
   int code = success;
-  table rows(out, "file\ttid\twindow\trecords\tblocks\tinstrs_in_blocks\tmemrefs\ttimestamps\twindow_markers\tfooter\n");
+  table rows(out, "tsv",
+             {{"file"},
+              {"tid"},
+              {"window"},
+              {"records"},
+              {"blocks"},
+              {"instrs_in_blocks"},
+              {"memrefs"},
+              {"timestamps"},
+              {"window_markers"},
+              {"footer"}},
+             {.head_with_a_row = true});
   for (const trace_folder& folder : folders) {
     for (const std::string& path : folder.files) {
       raw_counter counter;
@@ -120,10 +133,11 @@ int raw_table(const std::vector<trace_folder>& folders, output& out) {
       // The folder is called raw whatever its name, as in the tables that other tools make.
       const std::string name = "raw/" + (folder.window.empty() ? "" : folder.window + "/") + base_name(path);
       for (const raw_window_counts& c : counter.windows()) {
-        const std::string window = c.window ? std::to_string(*c.window) : "-";
-        rows.row().print("%s\t%" PRIu64 "\t%s\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\n",
-                  name.c_str(), counter.tid(), window.c_str(), c.entries, c.blocks, c.instructions, c.memrefs, c.timestamps,
-                  c.window_markers, c.footers);
+        rows.text(name).number(counter.tid()).number(c.window);
+        for (const std::uint64_t count :
+             {c.entries, c.blocks, c.instructions, c.memrefs, c.timestamps, c.window_markers, c.footers})
+          rows.number(count);
+        rows.end_row();
       }
     }
   }

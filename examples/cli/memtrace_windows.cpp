@@ -2,7 +2,6 @@
 // windows: the windows of a memtrace, found by reading it or by way of a saved index.
 #include "memtrace_commands.hpp"
 
-#include <cinttypes>
 #include <filesystem>
 
 #include <sys/stat.h>
@@ -12,6 +11,7 @@
 #include <backsight/memtrace/windows.hpp>
 
 #include "memtrace_input.hpp"
+#include "table.hpp"
 
 namespace cli::memtrace {
 
@@ -60,36 +60,30 @@ trace_error windows_of(const std::string& path, std::uint32_t number, std::vecto
   return head->address_size == 4 ? scan<std::uint32_t>(path, number, into) : scan<std::uint64_t>(path, number, into);
 }
 
-void print_head(const options& asked, output& out) {
-  if (asked.format == "tsv")
-    out.write("tid\twindow\tbegin\tend\tinstructions\tunits\tfirst_time\tlast_time\tskipped\tidle_us\tstraggler\n");
-  else if (asked.format != "json")
-    out.write(
-        "       tid window        begin          end instructions units        first_time         last_time skipped    "
-        "idle_us straggler\n");
+table table_of(const options& asked, output& out) {
+  return table(out, asked.format,
+               {{"tid", {}, 10},
+                {"window", {}, 6},
+                {"begin", {}, 12},
+                {"end", {}, 12},
+                {"instructions", {}, 12},
+                {"units", {}, 5},
+                {"first_time", {}, 17},
+                {"last_time", {}, 17},
+                {"skipped", {}, 7},
+                {"idle_us", {}, 10},
+                {"straggler"},
+                {"folder", {}, 0, true}},
+               {.json_lines = true});
 }
 
-void print_window(output& out, const options& asked, const std::string& folder, const indexed_window& one) {
+void print_window(table& out, const std::string& folder, const indexed_window& one) {
   const window& w = one.what;
-  const std::string ordinal = w.ordinal ? std::to_string(*w.ordinal) : "-";
-  if (asked.format == "json") {
-    out.print("{\"tid\":%" PRIu64 ",\"window\":%s,\"begin\":%" PRIu64 ",\"end\":%" PRIu64 ",\"instructions\":%" PRIu64
-              ",\"units\":%" PRIu64 ",\"first_time\":%" PRIu64 ",\"last_time\":%" PRIu64 ",\"skipped\":%" PRIu64
-              ",\"idle_us\":%" PRIu64 ",\"straggler\":%s,\"folder\":\"%s\"}\n",
-              w.tid, w.ordinal ? ordinal.c_str() : "null", w.begin, w.end, w.instructions, w.units, w.first_time,
-              w.last_time, w.skipped, w.idle_time, one.late ? "true" : "false", folder.c_str());
-    return;
-  }
-  const char* const row = asked.format == "tsv" ? "%" PRIu64 "\t%s\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64
-                                                  "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%s\n"
-                                                : "%10" PRIu64 " %6s %12" PRIu64 " %12" PRIu64 " %12" PRIu64
-                                                  " %5" PRIu64 " %17" PRIu64 " %17" PRIu64 " %7" PRIu64 " %10" PRIu64
-                                                  " %s\n";
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wformat-nonliteral"
-  out.print(row, w.tid, ordinal.c_str(), w.begin, w.end, w.instructions, w.units, w.first_time, w.last_time, w.skipped,
-            w.idle_time, one.late ? "yes" : "");
-#pragma GCC diagnostic pop
+  out.number(w.tid).number(w.ordinal);
+  for (const std::uint64_t value :
+       {w.begin, w.end, w.instructions, w.units, w.first_time, w.last_time, w.skipped, w.idle_time})
+    out.number(value);
+  out.flag(one.late).text(folder).end_row();
 }
 
 /// What tells a file from others without reading it.
@@ -189,9 +183,10 @@ int windows(const options& asked) {
     else if (!asked.index.empty()) code = write_index(asked.index, found, files);
   }
   output out(asked.output);
-  if (code == success || !found.empty()) print_head(asked, out);
+  if (code != success && found.empty()) return out.close(code);
+  table rows = table_of(asked, out);
   for (const indexed_window& one : join_pieces(std::move(found))) {
-    if (!asked.window || one.what.ordinal == asked.window) print_window(out, asked, files[one.file].folder, one);
+    if (!asked.window || one.what.ordinal == asked.window) print_window(rows, files[one.file].folder, one);
   }
   return out.close(code);
 }

@@ -9,11 +9,11 @@
 #include <vector>
 
 #include <backsight/io/uftrace_directory.hpp>
-#include <backsight/uftrace/flame_graph.hpp>
-#include <backsight/uftrace/kernel_event_text.hpp>
-#include <backsight/uftrace/session_graph.hpp>
-#include <backsight/uftrace/value_text.hpp>
 
+#include "as/uftrace/flame_graph.hpp"
+#include "as/uftrace/kernel_event_text.hpp"
+#include "as/uftrace/session_graph.hpp"
+#include "as/uftrace/value_text.hpp"
 #include "program.hpp"
 
 namespace cli {
@@ -26,7 +26,7 @@ struct uftrace_data {
   backsight::io::uftrace_directory directory;
   backsight::uftrace::merge_options merging;
   std::int32_t depth = 1024;
-  std::unique_ptr<backsight::uftrace::function_filter> functions;
+  std::unique_ptr<as_uftrace::function_filter> functions;
   std::vector<backsight::uftrace::time_index> indices;
   std::uint64_t first_time = 0;  ///< from which elapsed time counts when not all records are read; 0 when they are
   std::string notice;            ///< to be printed before anything else
@@ -38,7 +38,7 @@ struct uftrace_data {
   uftrace_data& operator=(const uftrace_data&) = delete;
 
   [[nodiscard]] const backsight::uftrace::recording& recording() const { return directory.recording(); }
-  [[nodiscard]] backsight::uftrace::stack_options stacks() const { return {.depth = depth, .functions = functions.get()}; }
+  [[nodiscard]] as_uftrace::stack_options stacks() const { return {.depth = depth, .functions = functions.get()}; }
   /// Reports damage of one of the directory's files.
   void report(const std::string& file, const backsight::fault& fault) const;
   /// Closes the output of a command; bad_input when all went well but for damage.
@@ -106,7 +106,7 @@ void add_padded_hex(std::string& out, std::uint64_t value, std::size_t width);
 /// `SEC.NNNNNNNNN`, the seconds right-aligned.
 void add_time(std::string& out, std::uint64_t nanoseconds, std::size_t seconds_width);
 /// `printf` appended.
-using backsight::uftrace::detail::add_format;
+using as_uftrace::add_format;
 
 int uftrace_info(const arguments&);
 int uftrace_dump(const arguments&);

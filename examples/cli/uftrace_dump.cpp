@@ -47,7 +47,7 @@ class raw_dump {
       out_.text() += "reading ";
       out_.text() += recording_.data[i].file;
       out_.line();
-      uftrace::detail::task_source source(names_, i, merging_);
+      uftrace::task_source source(names_, i, merging_);
       std::uint64_t before = 0;
       while (source.has()) {
         record(source.current(), before);
@@ -96,7 +96,7 @@ class raw_dump {
 
   void record(const merged_record& r, std::uint64_t before) {
     stacks_.consume(r);
-    uftrace::task_stack& t = stacks_.of(r);
+    as_uftrace::task_stack& t = stacks_.of(r);
     const uftrace::function* function = r.is_event() ? nullptr : &names_.find(r.data_index, r.time, r.address);
     if (r.type == record_type::entry) {
       stacks_.note(t, function->special);
@@ -148,7 +148,7 @@ class raw_dump {
       if (file.bytes.empty()) continue;
       add_format(out_.text(), "reading kernel-cpu%zu.dat", i);
       out_.line();
-      uftrace::detail::kernel_events events(recording_, file.bytes, from_.as.empty());
+      uftrace::kernel_events events(recording_, file.bytes, from_.as.empty());
       bool first = true;
       while (events.next()) {
         kernel_event(events, first);
@@ -167,7 +167,7 @@ class raw_dump {
     add_format(text, "  %7u: [%s]", tid, kind);
   }
 
-  void kernel_event(uftrace::detail::kernel_events& events, bool first_function) {
+  void kernel_event(uftrace::kernel_events& events, bool first_function) {
     const merged_record& r = events.current();
     std::string& text = out_.text();
     if (const std::int64_t lost = events.lost(); lost != 0) {
@@ -179,13 +179,13 @@ class raw_dump {
     if (r.is_event()) {
       begin_kernel(r.time, events.tid(), "event");
       text += ' ';
-      uftrace::add_kernel_event_name(text, recording_.kernel.header, r.address);
+      as_uftrace::add_kernel_event_name(text, recording_.kernel.header, r.address);
       add_format(text, "(%llu) ", static_cast<unsigned long long>(r.address));
-      uftrace::add_kernel_event_text(text, recording_.kernel.header, r.address, r.payload);
+      as_uftrace::add_kernel_event_text(text, recording_.kernel.header, r.address, r.payload);
       return out_.line();
     }
     // Only where a file begins with one, and by uftrace only for 64-bit kernels: other deltas of their own are not shown.
-    if (first_function && events.page().begins_extended && recording_.kernel.header.long_size == 8) {
+    if (first_function && events.page().begins_extended && recording_.kernel.header.pages.long_size == 8) {
       const std::uint64_t delta = r.time - events.page().time;
       begin_kernel(r.time - delta, events.tid(), "time ");
       add_format(text, " extend (+%llu nsec)", static_cast<unsigned long long>(delta));
@@ -208,7 +208,7 @@ class raw_dump {
       out_.text() += "reading ";
       add_format(out_.text(), "perf-cpu%zu.dat", i);
       out_.line();
-      uftrace::detail::perf_source source(recording_, recording_.perf[i].bytes, merging_.from, merging_.until);
+      uftrace::perf_source source(recording_, recording_.perf[i].bytes, merging_.from, merging_.until);
       while (source.next()) {
         begin(source.current(), "event");
         values_.event_name(out_.text(), source.current().address);
@@ -225,9 +225,9 @@ class raw_dump {
   const uftrace_data& data_;
   const uftrace::recording& recording_;
   uftrace::resolver names_;
-  uftrace::call_stacks stacks_;
+  as_uftrace::call_stacks stacks_;
   uftrace::merge_options merging_;
-  uftrace::value_writer values_;
+  as_uftrace::value_writer values_;
   text_out out_;
 };
 

@@ -16,14 +16,16 @@
 #include <backsight/emit/perfetto.hpp>
 #include <backsight/uftrace/events.hpp>
 
+#include "as/uftrace/shown_calls.hpp"
 #include "nested_events.hpp"
+#include "table.hpp"
 
 namespace cli {
 
 using namespace backsight;
+using as_uftrace::tree_node;
 using uftrace::merged_record;
 using uftrace::record_type;
-using uftrace::tree_node;
 
 namespace {
 
@@ -31,10 +33,10 @@ namespace {
 int export_folded(const arguments& from, const uftrace_data& data, text_out& out) {
   uftrace::resolver names(data.recording());
   uftrace::merge records(names, data.merging);
-  uftrace::flame_graph graph(records, data.stacks());
+  as_uftrace::flame_graph graph(records, data.stacks());
   graph.run();
   report_faults(data, records);
-  const uftrace::call_tree& tree = graph.tree();
+  const as_uftrace::call_tree& tree = graph.tree();
   std::string path;
   std::vector<std::size_t> lengths;
   std::uint32_t at = tree.first_child(0);
@@ -142,7 +144,7 @@ class chrome_export {
   }
 
   void add_name(std::string_view name) {
-    for (const char c : name) uftrace::detail::add_chrome_byte(out_.text(), static_cast<unsigned char>(c));
+    for (const char c : name) as_uftrace::add_chrome_byte(out_.text(), static_cast<unsigned char>(c));
   }
 
   /// The row up to the name; `add_end` finishes it.
@@ -178,7 +180,7 @@ class chrome_export {
     const bool entry = r.type == record_type::entry;
     text += entry ? ",\"args\":{\"arguments\":\"(" : ",\"args\":{\"retval\":\"";
     const std::size_t before = text.size();
-    values_.values(text, r, uftrace::text_style::chrome);
+    values_.values(text, r, as_uftrace::text_style::chrome);
     if (text.size() - before > 2047) text.resize(before + 2047);
     keep_in_quotes(text, before);
     text += entry ? ")\"}" : "\"}";
@@ -192,7 +194,7 @@ class chrome_export {
   }
 
   void step(const merged_record& r) {
-    uftrace::task_stack& t = stacks_.of(r);
+    as_uftrace::task_stack& t = stacks_.of(r);
     switch (r.type) {
       case record_type::entry: {
         const uftrace::function& f = names_.find(r.data_index, r.time, r.address);
@@ -208,7 +210,7 @@ class chrome_export {
       case record_type::lost: separate(); return;
       case record_type::event: break;
     }
-    if (!uftrace::call_stacks::show_event(t)) return;
+    if (!as_uftrace::call_stacks::show_event(t)) return;
     if (r.address == uftrace::sched_out) row(r, 'B', "linux:schedule");
     else if (r.is_sched_in()) row(r, 'E', "linux:schedule");
     else if (r.address == uftrace::task_name) comm(r);
@@ -218,7 +220,7 @@ class chrome_export {
     const std::uint32_t tid = recording_.data[r.data_index].tid;
     const std::uint32_t number = recording_.data[r.data_index].task;
     const bool main = number == uftrace::task_data::no_task || recording_.tasks[number].pid == tid;
-    const std::string name(uftrace::detail::as_text(r.payload));
+    const std::string name(text::as_text(r.payload));
     separate();
     if (main) {
       add_format(out_.text(), "{\"ts\":0,\"ph\":\"M\",\"pid\":%u,\"name\":\"process_name\",\"args\":{\"name\":\"", tid);
@@ -236,12 +238,12 @@ class chrome_export {
 
   void finish() {
     for (std::uint32_t i = 0; i < stacks_.all().size(); ++i) {
-      uftrace::task_stack& t = stacks_.all()[i];
+      as_uftrace::task_stack& t = stacks_.all()[i];
       const std::uint64_t end = records_.closes_at() != 0 ? std::min(records_.closes_at(), t.consumed_time) : t.consumed_time;
       while (t.height > 0) {
         --t.height;
         const std::uint64_t address = stacks_.address(t, t.height);
-        const uftrace::frame* const frame = stacks_.slot(t, t.height);
+        const as_uftrace::frame* const frame = stacks_.slot(t, t.height);
         if (address == 0 || frame == nullptr || frame->total > end || !stacks_.show_exit(t)) continue;
         // Outside of the program's functions the kernel is not shown.
         if (t.user_height == 0 && names_.is_kernel(0, address)) continue;
@@ -285,8 +287,8 @@ class chrome_export {
   const uftrace::recording& recording_;
   uftrace::resolver names_;
   uftrace::merge records_;
-  uftrace::call_stacks stacks_;
-  uftrace::value_writer values_;
+  as_uftrace::call_stacks stacks_;
+  as_uftrace::value_writer values_;
   text_out& out_;
   std::uint64_t offset_;
   bool first_ = true;
@@ -295,10 +297,11 @@ class chrome_export {
 /// Calls `f(stack, event)` for each entry and exit that is shown, with the stack of its task; gives success or bad_input.
 template <class F>
 int for_each_with_stack(const arguments& from, const uftrace_data& data, uftrace::resolver& names, F&& f) {
-  uftrace::stack_options shown = data.stacks();
-  if (!from.depth && shown.functions == nullptr) shown.depth = uftrace::every_level;
+  as_uftrace::stack_options shown = data.stacks();
+  if (!from.depth && shown.functions == nullptr) shown.depth = as_uftrace::every_level;
   std::unordered_map<std::uint64_t, analysis::call_stack> stacks;
-  const auto faults = uftrace::for_each_call(names, data.merging, shown, [&](const uftrace::call_event& event) { f(stacks[event.thread], event); });
+  const auto faults = uftrace::for_each_call(names, data.merging, as_uftrace::shown_calls(data.recording(), shown),
+                                             [&](const uftrace::call_event& event) { f(stacks[event.thread], event); });
   for (const uftrace::task_fault& one : faults) data.report(data.recording().data[one.data_index].file, one.fault);
   check_others(data);
   return success;
@@ -355,7 +358,7 @@ int uftrace_stacks(const arguments& from) {
   if (const int code = open_uftrace(from, data); code != success) return code;
   uftrace::resolver names(data.recording());
   uftrace::merge records(names, data.merging);
-  uftrace::session_graph graph(records, data.stacks(), true);
+  as_uftrace::session_graph graph(records, data.stacks(), true);
   graph.run();
   report_faults(data, records);
   const auto& nodes = graph.tree().nodes();
@@ -368,46 +371,27 @@ int uftrace_stacks(const arguments& from) {
   order.resize(std::min<std::size_t>(order.size(), static_cast<std::size_t>(from.limit.value_or(20))));
   output to(from.output);
   to.write(data.notice);
-  {
-    text_out out(to);
-    std::string& text = out.text();
-    const char separator = from.format == "csv" ? ',' : '\t';
-    if (from.format == "text") text += "   Self time  Total time       Calls  Path\n";
-    else if (from.format != "json") text += std::string("self_ns") + separator + "total_ns" + separator + "calls" + separator + "path\n";
-    for (const std::uint32_t i : order) {
-      std::vector<std::uint32_t> path;
-      for (std::uint32_t at = i; nodes[at].parent != tree_node::none; at = nodes[at].parent) path.push_back(at);
-      std::string joined;
-      for (auto at = path.rbegin(); at != path.rend(); ++at) {
-        if (!joined.empty()) joined += ';';
-        joined += names.name(graph.tree().name(*at));
-      }
-      if (from.format == "text") {
-        text += "  ";
-        add_duration(text, self(i));
-        text += "  ";
-        add_duration(text, nodes[i].time);
-        text += "  ";
-        add_padded(text, nodes[i].calls, 10);
-        text += "  ";
-        text += joined;
-      } else if (from.format == "json") {
-        add_format(text, "{\"self_ns\":%llu,\"total_ns\":%llu,\"calls\":%llu,\"path\":", static_cast<unsigned long long>(self(i)),
-                   static_cast<unsigned long long>(nodes[i].time), static_cast<unsigned long long>(nodes[i].calls));
-        (void)backsight::text::quoted(std::back_inserter(text), joined);
-        text += '}';
-      } else {
-        add_padded(text, self(i), 1);
-        text += separator;
-        add_padded(text, nodes[i].time, 1);
-        text += separator;
-        add_padded(text, nodes[i].calls, 1);
-        text += separator;
-        (void)backsight::text::cell(std::back_inserter(text), joined, separator);
-      }
-      out.line();
+  table out(to, from.format,
+            {{"self_ns", "Self time", 10}, {"total_ns", "Total time", 10}, {"calls", "Calls", 10}, {"path", "Path"}},
+            {.indent = "  ", .gap = "  ", .json_lines = true});
+  const auto time = [&](std::uint64_t nanoseconds) {
+    std::string shown;
+    add_duration(shown, nanoseconds);
+    out.number(nanoseconds, shown);
+  };
+  for (const std::uint32_t i : order) {
+    std::vector<std::uint32_t> path;
+    for (std::uint32_t at = i; nodes[at].parent != tree_node::none; at = nodes[at].parent) path.push_back(at);
+    std::string joined;
+    for (auto at = path.rbegin(); at != path.rend(); ++at) {
+      if (!joined.empty()) joined += ';';
+      joined += names.name(graph.tree().name(*at));
     }
+    time(self(i));
+    time(nodes[i].time);
+    out.number(nodes[i].calls).text(joined).end_row();
   }
+  out.finish();
   return data.finish(to, success);
 }
 

@@ -14,10 +14,10 @@ namespace {
 
 /// A number with a unit of time, such as `8.873us`, in nanoseconds; nothing when there is no such unit behind it.
 std::optional<std::uint64_t> read_with_unit(std::string_view text) {
-  auto number = uftrace::detail::take_number(text, 10);
+  auto number = text::take_number(text, 10);
   if (!number) return {};
   std::string_view fraction;
-  if (uftrace::detail::take(text, ".")) {
+  if (text::take(text, ".")) {
     fraction = text.substr(0, std::min(text.find_first_not_of("0123456789"), text.size()));
     text.remove_prefix(fraction.size());
   }
@@ -30,8 +30,8 @@ std::optional<std::uint64_t> read_with_unit(std::string_view text) {
                {"s", "sec", 1'000'000'000},
                {"m", "min", 60'000'000'000}};
   for (const auto& unit : units) {
-    const bool same = uftrace::detail::begins_as(text, unit.name) && text.size() == unit.name.size();
-    if (!same && !(uftrace::detail::begins_as(text, unit.longer) && text.size() == unit.longer.size())) continue;
+    const bool same = text::begins_as(text, unit.name) && text.size() == unit.name.size();
+    if (!same && !(text::begins_as(text, unit.longer) && text.size() == unit.longer.size())) continue;
     std::uint64_t part = unit.nanoseconds, sum = *number * unit.nanoseconds;
     for (const char digit : fraction.substr(0, 12)) {
       sum += static_cast<std::uint64_t>(digit - '0') * (part / 10);
@@ -44,10 +44,10 @@ std::optional<std::uint64_t> read_with_unit(std::string_view text) {
 
 /// `SEC.NSEC`, where missing digits are zeros.
 std::optional<std::uint64_t> read_timestamp(std::string_view text) {
-  const auto seconds = uftrace::detail::take_number(text, 10);
+  const auto seconds = text::take_number(text, 10);
   if (!seconds) return {};
   std::uint64_t nanoseconds = 0;
-  if (uftrace::detail::take(text, ".")) {
+  if (text::take(text, ".")) {
     std::uint64_t unit = 100'000'000;
     for (; !text.empty() && text.front() >= '0' && text.front() <= '9'; text.remove_prefix(1), unit /= 10) {
       nanoseconds += unit * static_cast<std::uint64_t>(text.front() - '0');
@@ -108,8 +108,8 @@ bool select_range(const arguments& from, uftrace_data& to) {
 }
 
 /// `FUNC;FUNC@depth=N,hide`: rules with `action`, or with the actions that follow the name.
-bool add_rules(const arguments& from, std::string_view text, const uftrace::filter_action& action,
-               uftrace::function_filter& to) {
+bool add_rules(const arguments& from, std::string_view text, const as_uftrace::filter_action& action,
+               as_uftrace::function_filter& to) {
   names::pattern_kind kind = from.as.empty() ? names::pattern_kind::glob : names::pattern_kind::regular_expression;
   if (from.match == "regex") kind = names::pattern_kind::regular_expression;
   if (from.match == "glob") kind = names::pattern_kind::glob;
@@ -117,7 +117,7 @@ bool add_rules(const arguments& from, std::string_view text, const uftrace::filt
     const std::size_t end = text.find(';');
     std::string_view pattern = text.substr(0, end);
     text = end == std::string_view::npos ? std::string_view{} : text.substr(end + 1);
-    uftrace::filter_action made = action;
+    as_uftrace::filter_action made = action;
     std::string module;
     const std::size_t at = pattern.find('@');
     std::string_view actions = at == std::string_view::npos ? std::string_view{} : pattern.substr(at + 1);
@@ -126,11 +126,11 @@ bool add_rules(const arguments& from, std::string_view text, const uftrace::filt
       const std::size_t comma = actions.find(',');
       std::string_view one = actions.substr(0, comma);
       actions = comma == std::string_view::npos ? std::string_view{} : actions.substr(comma + 1);
-      if (one == "filter") made.calls = uftrace::filter_action::kind::include;
-      else if (one == "notrace") made.calls = uftrace::filter_action::kind::exclude;
+      if (one == "filter") made.calls = as_uftrace::filter_action::kind::include;
+      else if (one == "notrace") made.calls = as_uftrace::filter_action::kind::exclude;
       else if (one == "hide") made.hide = true;
-      else if (uftrace::detail::take(one, "depth="))
-        made.depth = static_cast<std::int32_t>(uftrace::detail::take_number(one, 10).value_or(1024));
+      else if (text::take(one, "depth="))
+        made.depth = static_cast<std::int32_t>(text::take_number(one, 10).value_or(1024));
       else if (uftrace::is_trigger_action(one))
         return report_error(from.path(), "there is no action " + std::string(one)), false;
       else if (module.empty()) module = one;
@@ -147,11 +147,11 @@ bool add_rules(const arguments& from, std::string_view text, const uftrace::filt
 }
 
 bool select_functions(const arguments& from, uftrace_data& to) {
-  using kind = uftrace::filter_action::kind;
+  using kind = as_uftrace::filter_action::kind;
   if (from.functions.empty() && from.excluded.empty() && from.hidden.empty() && from.triggers.empty()) return true;
-  auto filter = std::make_unique<uftrace::function_filter>(to.recording().patterns);
+  auto filter = std::make_unique<as_uftrace::function_filter>(to.recording().patterns);
   std::string all, separator;
-  const auto add = [&](const std::vector<std::string>& texts, const uftrace::filter_action& action,
+  const auto add = [&](const std::vector<std::string>& texts, const as_uftrace::filter_action& action,
                        const char* prefix) {
     for (const std::string& text : texts) {
       if (!add_rules(from, text, action, *filter)) return false;
@@ -219,7 +219,7 @@ void read_default_options(uftrace_data& to) {
     std::string_view word = words.substr(0, end);
     words = end == std::string_view::npos ? std::string_view{} : words.substr(end + 1);
     if (option == "-t") to.merging.shorter_than = read_duration(word);
-    if (option == "-D") to.depth = static_cast<std::int32_t>(uftrace::detail::take_number(word, 10).value_or(1024));
+    if (option == "-D") to.depth = static_cast<std::int32_t>(text::take_number(word, 10).value_or(1024));
     option = word;
   }
 }
@@ -228,7 +228,7 @@ void read_default_options(uftrace_data& to) {
 
 std::uint64_t read_duration(std::string_view text) {
   if (const auto with_unit = read_with_unit(text)) return *with_unit;
-  return uftrace::detail::take_number(text, 10).value_or(0);
+  return text::take_number(text, 10).value_or(0);
 }
 
 int select_records(const arguments& from, uftrace_data& to) {

@@ -207,10 +207,10 @@ std::vector<std::string> final_names(const uftrace::recording& from) {
     names.push_back(d.task == uftrace::task_data::no_task ? std::string() : from.tasks[d.task].comm);
   }
   for (const uftrace::perf_data& file : from.perf) {
-    uftrace::detail::perf_source source(from, file.bytes);
+    uftrace::perf_source source(from, file.bytes);
     while (source.next()) {
       const uftrace::merged_record& r = source.current();
-      if (r.address == uftrace::task_name) names[r.data_index] = std::string(uftrace::detail::as_text(r.payload));
+      if (r.address == uftrace::task_name) names[r.data_index] = std::string(text::as_text(r.payload));
     }
   }
   return names;

@@ -7,14 +7,14 @@
 namespace cli {
 
 using namespace backsight;
-using uftrace::tree_node;
+using as_uftrace::tree_node;
 
 namespace {
 
 /// Prints a tree as `uftrace graph` does: a column for each ancestor with more than one child.
 class graph_printer {
  public:
-  graph_printer(const uftrace::call_tree& tree, const uftrace::resolver& names, text_out& out)
+  graph_printer(const as_uftrace::call_tree& tree, const uftrace::resolver& names, text_out& out)
       : tree_(tree), names_(names), out_(out) {}
 
   void print(std::uint32_t root, std::string_view program) {
@@ -80,7 +80,7 @@ class graph_printer {
     for (std::size_t i = 0; i < columns; ++i) out_.text() += columns_[i] ? " | " : "   ";
   }
 
-  const uftrace::call_tree& tree_;
+  const as_uftrace::call_tree& tree_;
   const uftrace::resolver& names_;
   text_out& out_;
   std::vector<bool> columns_;
@@ -90,7 +90,7 @@ int print_graphs(const arguments& from, const uftrace_data& data, text_out& out)
   const uftrace::recording& recording = data.recording();
   uftrace::resolver names(recording);
   uftrace::merge records(names, data.merging);
-  uftrace::session_graph graph(records, data.stacks());
+  as_uftrace::session_graph graph(records, data.stacks());
   graph.run();
   report_faults(data, records);
   if (graph.broken()) {
@@ -110,7 +110,7 @@ int print_graphs(const arguments& from, const uftrace_data& data, text_out& out)
     const std::uint32_t root = graph.root(i);
     const tree_node& node = graph.tree().nodes()[root];
     const bool empty = node.time == 0 && node.last_child == tree_node::none;
-    const std::string_view program = uftrace::detail::base_name(session.program);
+    const std::string_view program = text::base_name(session.program);
     if (empty && !graph.seen(i)) continue;
     text += "# Function Call Graph for '";
     text += program;
@@ -170,7 +170,7 @@ class task_graph {
     uftrace::merge_options options = data_.merging;
     options.shorter_than = 0;
     uftrace::merge records(names, options);
-    uftrace::call_stacks stacks(recording_, data_.stacks());
+    as_uftrace::call_stacks stacks(recording_, data_.stacks());
     std::vector<std::uint64_t> first(times_.size()), last(times_.size()), idle(times_.size()), since(times_.size());
     uftrace::merged_record r;
     stacks.follow(records);
@@ -178,11 +178,11 @@ class task_graph {
     for (std::size_t i = 0; i < times_.size(); ++i) comms_[i] = recording_.tasks[i].comm;
     while (records.next(r)) {
       stacks.consume(r);
-      uftrace::task_stack& t = stacks.of(r);
+      as_uftrace::task_stack& t = stacks.of(r);
       const std::uint32_t number = recording_.data[r.data_index].task;
       if (number == uftrace::task_data::no_task) continue;
       if (r.address == uftrace::task_name && r.source == uftrace::record_source::perf_file) {
-        comms_[number] = std::string(uftrace::detail::as_text(r.payload));
+        comms_[number] = std::string(text::as_text(r.payload));
       }
       if (r.type == uftrace::record_type::entry) {
         const uftrace::function& f = names.find(r.data_index, r.time, r.address);
@@ -191,7 +191,7 @@ class task_graph {
         stacks.apply(t, f.special);
       } else if (r.type == uftrace::record_type::exit) {
         if (!stacks.show_exit(t)) continue;
-      } else if (r.type == uftrace::record_type::lost || !uftrace::call_stacks::show_event(t)) {
+      } else if (r.type == uftrace::record_type::lost || !as_uftrace::call_stacks::show_event(t)) {
         continue;
       }
       if (!times_[number].seen) first[number] = r.time;

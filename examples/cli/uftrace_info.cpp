@@ -32,7 +32,7 @@ std::string_view number_at(std::string_view text, std::size_t index) {
 }
 
 std::string exit_status(std::string_view text) {
-  const auto status = static_cast<unsigned>(uftrace::detail::take_number(text, 10).value_or(0));
+  const auto status = static_cast<unsigned>(text::take_number(text, 10).value_or(0));
   if (status == 65536) return "terminated by finish trigger";
   if ((status & 0x7f) == 0) return "exited with code: " + std::to_string(status >> 8 & 0xff);
   const int signal = static_cast<int>(status & 0x7f);
@@ -124,7 +124,7 @@ void print_tasks(const uftrace::recording& recording, text_out& out) {
   std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) { return recording.tasks[a].tid < recording.tasks[b].tid; });
   std::vector<std::uint64_t> first(recording.data.size(), ~std::uint64_t{0});
   for (const uftrace::perf_data& file : recording.perf) {
-    uftrace::detail::perf_source source(recording, file.bytes);
+    uftrace::perf_source source(recording, file.bytes);
     while (source.next()) first[source.current().data_index] = std::min(first[source.current().data_index], source.current().time);
   }
   const auto names = final_names(recording);

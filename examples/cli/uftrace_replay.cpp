@@ -10,10 +10,10 @@
 namespace cli {
 
 using namespace backsight;
+using as_uftrace::task_stack;
 using uftrace::merged_record;
 using uftrace::record_type;
 using uftrace::special_function;
-using uftrace::task_stack;
 
 namespace {
 
@@ -150,7 +150,7 @@ class replay {
     }
     stacks_.consume(r);
     if (r.address == uftrace::task_name && r.source == uftrace::record_source::perf_file) {
-      tasks_[r.data_index].comm = std::string(uftrace::detail::as_text(r.payload));
+      tasks_[r.data_index].comm = std::string(text::as_text(r.payload));
     }
   }
 
@@ -212,9 +212,8 @@ class replay {
         case column::task: add_format(text, "%15s", tasks_[r.data_index].comm.c_str()); break;
         case column::module_name: {
           const uftrace::function& f = names_.find(r.data_index, r.time, p.address);
-          const std::string name(f.known && p.has_address
-                                     ? uftrace::detail::base_name(recording_.objects[f.object].path)
-                                     : std::string_view{});
+          const std::string name(f.known && p.has_address ? text::base_name(recording_.objects[f.object].path)
+                                                          : std::string_view{});
           add_format(text, "%16.16s", name.c_str());
           break;
         }
@@ -241,7 +240,8 @@ class replay {
         continue;
       }
       if (next->is_event()) {
-        if (uftrace::call_stacks::show_event(t)) return wait && next->is_sched_in() && next->data_index == r.data_index;
+        if (as_uftrace::call_stacks::show_event(t))
+          return wait && next->is_sched_in() && next->data_index == r.data_index;
         merged_record hidden;
         take(hidden);
         continue;
@@ -255,7 +255,7 @@ class replay {
         (void)stacks_.show_entry(stacks_.of(hidden), names_, f);
         continue;
       }
-      const uftrace::frame* const top = stacks_.slot(t, t.height - 1);
+      const as_uftrace::frame* const top = stacks_.slot(t, t.height - 1);
       if (t.started && top != nullptr && top->hidden) {
         merged_record hidden;
         take(hidden);
@@ -314,12 +314,12 @@ class replay {
       take(end);
       (void)stacks_.show_exit(t);
       // uftrace takes the slot of the entry, also when a hidden longjmp made the exit pop another one.
-      if (const uftrace::frame* const slot = stacks_.slot(t, exact_ ? level : t.height)) p.duration = slot->total;
+      if (const as_uftrace::frame* const slot = stacks_.slot(t, exact_ ? level : t.height)) p.duration = slot->total;
       begin_line(p, r, depth);
       call(r, name);
       if (end.more) {
         out_.text() += " = ";
-        limited([&](std::string& text) { values_.values(text, end, uftrace::text_style::replay); });
+        limited([&](std::string& text) { values_.values(text, end, as_uftrace::text_style::replay); });
       }
       out_.text() += ';';
       add_callsite(r);
@@ -340,7 +340,7 @@ class replay {
     parenthesis_ = false;
     add_name(name, r.more);
     if (!parenthesis_) return;
-    if (r.more) limited([&](std::string& text) { values_.values(text, r, uftrace::text_style::replay); });
+    if (r.more) limited([&](std::string& text) { values_.values(text, r, as_uftrace::text_style::replay); });
     out_.text() += ')';
   }
 
@@ -363,7 +363,7 @@ class replay {
     }
     if (t.shown_depth > 0) --t.shown_depth;
     const uftrace::function& f = function_of(r);
-    if (const uftrace::frame* const slot = stacks_.slot(t, t.height)) p.duration = slot->total;
+    if (const as_uftrace::frame* const slot = stacks_.slot(t, t.height)) p.duration = slot->total;
     p.address = stacks_.address(t, t.height);
     p.has_address = true;
     begin_line(p, r, t.shown_depth);
@@ -371,7 +371,7 @@ class replay {
     text += '}';
     if (r.more) {
       text += " = ";
-      limited([&](std::string& to) { values_.values(to, r, uftrace::text_style::replay); });
+      limited([&](std::string& to) { values_.values(to, r, as_uftrace::text_style::replay); });
       text += ';';
     }
     text += " /* ";
@@ -382,9 +382,10 @@ class replay {
 
   void event(const merged_record& r) {
     task_stack& t = stacks_.of(r);
-    if (!uftrace::call_stacks::show_event(t)) return;
+    if (!as_uftrace::call_stacks::show_event(t)) return;
     if (r.address == uftrace::callsite && r.source == uftrace::record_source::task_file) {
-      tasks_[r.data_index].callsite = uftrace::detail::unsigned_of(r.payload.first(std::min<std::size_t>(8, r.payload.size())), recording_.info.byte_order);
+      tasks_[r.data_index].callsite =
+          uftrace::unsigned_of(r.payload.first(std::min<std::size_t>(8, r.payload.size())), recording_.info.byte_order);
       return;
     }
     prefix p = columns_of(r);
@@ -393,23 +394,23 @@ class replay {
     if (r.is_sched_out() && merging_ && ends_here(r, true)) {
       merged_record end;
       take(end);
-      if (const uftrace::frame* const slot = stacks_.slot(t, t.height)) p.duration = slot->total;
+      if (const as_uftrace::frame* const slot = stacks_.slot(t, t.height)) p.duration = slot->total;
       begin_line(p, r, depth);
       text += r.address == uftrace::sched_out ? "/* linux:schedule */" : "/* linux:schedule (pre-empted) */";
       out_.line();
       return;
     }
     if (r.is_sched_in()) {
-      if (const uftrace::frame* const slot = stacks_.slot(t, t.height)) p.duration = slot->total;
+      if (const as_uftrace::frame* const slot = stacks_.slot(t, t.height)) p.duration = slot->total;
       p.address = stacks_.address(t, t.height);
       p.has_address = true;
     }
     begin_line(p, r, depth);
     text += "/* ";
     if (r.source == uftrace::record_source::kernel_file) {
-      uftrace::add_kernel_event_name(text, recording_.kernel.header, r.address);
+      as_uftrace::add_kernel_event_name(text, recording_.kernel.header, r.address);
       text += " (";
-      uftrace::add_kernel_event_text(text, recording_.kernel.header, r.address, r.payload);
+      as_uftrace::add_kernel_event_text(text, recording_.kernel.header, r.address, r.payload);
       text += ") */";
       return out_.line();
     }
@@ -488,8 +489,8 @@ class replay {
   bool exact_;
   uftrace::resolver names_;
   uftrace::merge records_;
-  uftrace::call_stacks stacks_;
-  uftrace::value_writer values_;
+  as_uftrace::call_stacks stacks_;
+  as_uftrace::value_writer values_;
   text_out out_;
   std::vector<task_more> tasks_;
   std::vector<column> order_;

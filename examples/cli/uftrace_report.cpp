@@ -9,7 +9,7 @@
 #include <mutex>
 #include <thread>
 
-#include <backsight/core/escape.hpp>
+#include "table.hpp"
 
 namespace cli {
 
@@ -19,13 +19,13 @@ namespace {
 
 /// A row with its name, independent of the resolver that found it.
 struct named_row {
-  uftrace::report_row row;
+  as_uftrace::report_row row;
   std::string name;
 };
 
-std::vector<named_row> rows_of(uftrace::merge& records, const uftrace::function_report& report) {
+std::vector<named_row> rows_of(uftrace::merge& records, const as_uftrace::function_report& report) {
   std::vector<named_row> rows;
-  for (const uftrace::report_row& row : report.rows()) rows.push_back({row, records.names().name(row.name)});
+  for (const as_uftrace::report_row& row : report.rows()) rows.push_back({row, records.names().name(row.name)});
   return rows;
 }
 
@@ -43,7 +43,7 @@ std::vector<named_row> parallel_rows(const uftrace_data& data, unsigned jobs, bo
   const uftrace::recording& whole = data.recording();
   std::atomic<std::size_t> next = 0;
   std::atomic<std::uint64_t> jumps = 0;
-  std::vector<std::map<std::string, uftrace::report_row>> parts(jobs);
+  std::vector<std::map<std::string, as_uftrace::report_row>> parts(jobs);
   std::vector<std::pair<std::uint32_t, fault>> faults;
   // Tasks in turns make groups of much the same size; so many more groups than threads keep all of them busy to the end.
   const std::size_t groups = std::min<std::size_t>(std::size_t{8} * jobs, std::max<std::size_t>(whole.data.size(), 1));
@@ -56,7 +56,7 @@ std::vector<named_row> parallel_rows(const uftrace_data& data, unsigned jobs, bo
       options.tasks = &tasks;
       uftrace::resolver names(whole);
       uftrace::merge records(names, options);
-      uftrace::function_report report(records, data.stacks());
+      as_uftrace::function_report report(records, data.stacks());
       report.run();
       if (report.jumps() != 0) ++jumps;
       {
@@ -90,7 +90,7 @@ std::vector<named_row> parallel_rows(const uftrace_data& data, unsigned jobs, bo
   return rows;
 }
 
-std::uint64_t key_of(const uftrace::report_row& row, const std::string& key) {
+std::uint64_t key_of(const as_uftrace::report_row& row, const std::string& key) {
   if (key == "self") return row.self;
   if (key == "call" || key == "count") return row.calls;
   if (key == "total_avg" || key == "avg") return row.average();
@@ -118,7 +118,7 @@ void sort_rows(std::vector<named_row>& rows, const std::string& keys) {
   });
 }
 
-double deviation(const uftrace::report_row& row) {
+double deviation(const as_uftrace::report_row& row) {
   const std::uint64_t average = row.average();
   const std::uint64_t variance = row.square_sum / row.calls - average * average;
   return 100 * std::sqrt(static_cast<double>(variance) / static_cast<double>(row.calls)) / static_cast<double>(average);
@@ -152,56 +152,35 @@ void print_table(const arguments& from, text_out& out, const std::vector<named_r
   }
 }
 
-void print_machine(const arguments& from, text_out& out, const std::vector<named_row>& rows) {
-  std::string& text = out.text();
-  if (from.format == "json") {
-    text += "[\n";
-    bool first = true;
-    for (const auto& [row, name] : rows) {
-      text += first ? "{\"function\":" : ",\n{\"function\":";
-      first = false;
-      (void)text::quoted(std::back_inserter(text), name);
-      add_format(text, ",\"calls\":%llu,\"total_ns\":%llu,\"self_ns\":%llu,\"recursive_ns\":%llu,\"min_ns\":%llu,\"max_ns\":%llu}",
-                 static_cast<unsigned long long>(row.calls), static_cast<unsigned long long>(row.total),
-                 static_cast<unsigned long long>(row.self), static_cast<unsigned long long>(row.recursive),
-                 static_cast<unsigned long long>(row.min), static_cast<unsigned long long>(row.max));
-    }
-    text += "\n]";
-    out.line();
-    return;
-  }
-  const char separator = from.format == "tsv" ? '\t' : ',';
-  const char* const names[] = {"function", "calls", "total_ns", "self_ns", "recursive_ns", "min_ns", "max_ns"};
-  for (std::size_t i = 0; i < std::size(names); ++i) {
-    if (i != 0) text += separator;
-    text += names[i];
-  }
-  out.line();
+void print_machine(const arguments& from, output& to, const std::vector<named_row>& rows) {
+  table out(to, from.format,
+            {{"function"}, {"calls"}, {"total_ns"}, {"self_ns"}, {"recursive_ns"}, {"min_ns"}, {"max_ns"}});
   for (const auto& [row, name] : rows) {
-    (void)text::cell(std::back_inserter(text), name, separator);
-    for (const std::uint64_t value : {row.calls, row.total, row.self, row.recursive, row.min, row.max}) {
-      text += separator;
-      add_padded(text, value, 1);
-    }
-    out.line();
+    out.text(name);
+    for (const std::uint64_t value : {row.calls, row.total, row.self, row.recursive, row.min, row.max})
+      out.number(value);
+    out.end_row();
   }
+  out.finish();
 }
 
 int report_tasks(const uftrace_data& data, text_out& out) {
   uftrace::resolver names(data.recording());
   uftrace::merge records(names, data.merging);
-  uftrace::task_report report(records, data.stacks());
+  as_uftrace::task_report report(records, data.stacks());
   report.run();
   report_faults(data, records);
   auto rows = report.rows();
-  std::erase_if(rows, [](const uftrace::task_report_row& row) { return row.calls == 0; });
-  const auto tid = [&](const uftrace::task_report_row& row) { return std::to_string(data.recording().data[row.data_index].tid); };
+  std::erase_if(rows, [](const as_uftrace::task_report_row& row) { return row.calls == 0; });
+  const auto tid = [&](const as_uftrace::task_report_row& row) {
+    return std::to_string(data.recording().data[row.data_index].tid);
+  };
   std::sort(rows.begin(), rows.end(), [&](const auto& a, const auto& b) { return a.total != b.total ? a.total > b.total : tid(a) < tid(b); });
   const auto comms = final_names(data.recording());
   std::string& text = out.text();
   text += "  Total time   Self time      TID   Num funcs  Task name\n";
   text += "  ==========  ==========  =======  ==========  ====================\n";
-  for (const uftrace::task_report_row& row : rows) {
+  for (const as_uftrace::task_report_row& row : rows) {
     text += "  ";
     add_duration(text, row.total);
     text += "  ";
@@ -236,7 +215,7 @@ int uftrace_report(const arguments& from) {
       if (!done) {
         uftrace::resolver names(data.recording());
         uftrace::merge records(names, data.merging);
-        uftrace::function_report report(records, data.stacks());
+        as_uftrace::function_report report(records, data.stacks());
         report.run();
         report_faults(data, records);
         rows = rows_of(records, report);
@@ -246,7 +225,7 @@ int uftrace_report(const arguments& from) {
       sort_rows(rows, sort);
       if (from.limit && rows.size() > *from.limit) rows.resize(static_cast<std::size_t>(*from.limit));
       if (from.format == "text") print_table(from, out, rows);
-      else print_machine(from, out, rows);
+      else print_machine(from, to, rows);
     }
   }
   return data.finish(to, code);

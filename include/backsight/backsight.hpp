@@ -2,9 +2,9 @@
 #pragma once
 
 /// Every format. Analyzers, exporters and files are included one by one.
-#include <backsight/version.hpp>
 #include <backsight/memtrace/memtrace.hpp>
-#include <backsight/uftrace/info.hpp>
+#include <backsight/uftrace/files/info.hpp>
+#include <backsight/uftrace/files/task_list.hpp>
 #include <backsight/uftrace/records.hpp>
-#include <backsight/uftrace/task_list.hpp>
+#include <backsight/version.hpp>
 #include <backsight/xray/xray.hpp>

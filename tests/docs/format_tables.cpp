@@ -8,12 +8,12 @@
 
 #include <backsight/cfi/table.hpp>
 #include <backsight/core/print.hpp>
+#include <backsight/ftrace/schema.hpp>
 #include <backsight/memtrace/memtrace.hpp>
 #include <backsight/memtrace/window_index.hpp>
 #include <backsight/perf/perf.hpp>
-#include <backsight/uftrace/kernel_schema.hpp>
+#include <backsight/uftrace/files/task_messages.hpp>
 #include <backsight/uftrace/records.hpp>
-#include <backsight/uftrace/task_messages.hpp>
 #include <backsight/uftrace/time_index.hpp>
 #include <backsight/xray/basic.hpp>
 #include <backsight/xray/fdr.hpp>
@@ -108,7 +108,7 @@ int main(int count, char** words) {
     print_records(uftrace::task_format<order::little>::records{});
     print_records(uftrace::task_message_format<order::little>::records{});
     print_records(uftrace::perf_format<order::little>::records{});
-    print_records(uftrace::ring_format<order::little>::records{});
+    print_records(ftrace::ring_format<order::little>::records{});
     return 0;
   }
   if (format == "perf_files") {

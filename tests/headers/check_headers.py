@@ -22,22 +22,23 @@ FORMATS = ["elf", "xray", "uftrace", "memtrace", "perf", "dwarf"]
 MAY_INCLUDE = {
     "core": [],
     "names": ["core"],
+    "ftrace": ["core"],
     **{name: ["core"] for name in FORMATS},
-    "uftrace": ["core", "names"],
+    "uftrace": ["core", "names", "ftrace"],
     "cfi": ["core", "dwarf", "elf"],
     "analysis": ["core"],
     "emit": ["core", "analysis"],
-    "io": ["core", "names", *[name for name in FORMATS]],
+    "io": ["core", "names", "ftrace", *[name for name in FORMATS]],
 }
 # Arrows that single headers may have beside those.
 EXTRA_ARROWS = {
     "xray/instr_map.hpp": ["elf"],
     "xray/names.hpp": ["elf"],
-    "uftrace/elf_symbols.hpp": ["elf"],
     # Stacks of samples are unwound with tables of the mapped files, and named by their symbols.
     "perf/registers.hpp": ["cfi"],
     "perf/unwinder.hpp": ["cfi", "elf"],
     "perf/symbol_table.hpp": ["elf"],
+    "uftrace/files/elf_symbols.hpp": ["elf"],
 }
 
 # Costly to include, or not usable without exceptions: not in the layers below analysis, emit and io, but for names, which are made.
@@ -47,7 +48,7 @@ FREE_FOLDERS = {"analysis", "emit", "io", "names"}
 RECORDS_ONLY = {
     "xray": {"schema.hpp", "fdr.hpp", "basic.hpp", "log.hpp", "blocks.hpp", "events.hpp", "block_index.hpp", "instr_map.hpp",
              "profile_schema.hpp", "profile.hpp", "xray.hpp"},
-    "uftrace": {"schema.hpp", "records.hpp", "task_list.hpp", "info.hpp"},
+    "uftrace": {"schema.hpp", "records.hpp", "files/task_list.hpp", "files/info.hpp"},
     "memtrace": {"schema.hpp", "raw_schema.hpp", "types.hpp", "raw.hpp", "final.hpp", "entries.hpp", "pc_set.hpp"},
     "perf": {"schema.hpp", "record_head.hpp", "kernel_schema.hpp", "user_schema.hpp", "words.hpp", "records.hpp", "samples.hpp",
              "attributes.hpp", "features.hpp", "trace.hpp", "merge.hpp", "round_queue.hpp", "jitdump.hpp", "perf.hpp"},

@@ -73,6 +73,11 @@ class Mutant:
         self.at_line = text.count("\n", 0, self.begin) + 1
 
 
+def path_of(file):
+    """Where a header of a list is: below include/backsight, or as it says where the program has it."""
+    return file if file.startswith("examples/") else f"include/backsight/{file}"
+
+
 def tokens(text):
     """A regular expression for C++ text in which white space does not matter."""
     return r"\s*".join(rf"\b{token}\b" if token[0].isalnum() or token[0] == "_" else re.escape(token)
@@ -98,7 +103,7 @@ def load(folders):
             mutants.append(mutant)
     texts = {}
     for mutant in mutants:
-        header = SOURCE / "include/backsight" / mutant.file
+        header = SOURCE / path_of(mutant.file)
         if mutant.problem:
             continue
         if not header.is_file():
@@ -349,7 +354,7 @@ def main():
     for file in texts:
         together, crossing = separate([m for m in mutants if m.file == file and m.form in ("expr", "stmt")])
         apart += crossing
-        changed[f"include/backsight/{file}"] = switched(texts[file], together).encode()
+        changed[path_of(file)] = switched(texts[file], together).encode()
     copy_tree(tree, changed)
 
     chosen = [m for m in mutants if not options.folders or m.folder in options.folders]

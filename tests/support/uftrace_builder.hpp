@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include <backsight/uftrace/recording.hpp>
+#include <backsight/uftrace/open.hpp>
 
 #include <support/byte_builder.hpp>
 

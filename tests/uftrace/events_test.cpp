@@ -15,14 +15,13 @@ using kernel = test::uftrace_kernel_records;
 namespace {
 
 /// `7 +main@100/0 -main@200/0`: tasks, enters and exits, times and depths; `?` behind ambiguous ones.
-std::string calls_of(test::uftrace_builder& directory, merge_options merging = {},
-                     stack_options shown = {.depth = every_level, .functions = nullptr},
+std::string calls_of(test::uftrace_builder& directory, const merge_options& merging = {},
                      std::vector<task_fault>* faults = nullptr) {
   const recording from = directory.open();
   resolver names(from);
   std::string text;
   std::uint64_t task = 0;
-  auto found = for_each_call(names, merging, shown, [&](const uftrace::call_event& e) {
+  auto found = for_each_call(names, merging, [&](const uftrace::call_event& e) {
     if (!text.empty()) text += ' ';
     if (e.thread != task) text += std::to_string(e.thread) + ' ';
     task = e.thread;
@@ -53,7 +52,6 @@ TEST_CASE("entries and exits of all tasks are calls, other records are none") {
   directory.perf(test::uftrace_perf_records().sched_out(110, 7).sched_in(115, 7));
   CHECK(calls_of(directory) == "7 +main@100/0 +a@150/1 8 +b@155/0 7 -a@160/1 -main@200/0");
   CHECK(calls_of(directory, {.from = 150, .until = 160}) == "7 +a@150/1 8 +b@155/0 7 -a@160/1");
-  CHECK(calls_of(directory, {}, {.depth = 1}) == "7 +main@100/0 8 +b@155/0 7 -main@200/0");
   CHECK(calls_of(directory, {.shorter_than = 11}) == "7 +main@100/0 8 +b@155/0 7 -main@200/0");
 }
 
@@ -89,7 +87,7 @@ TEST_CASE("damage is passed over and told") {
   test::uftrace_builder directory;
   directory.data(7, records().entry(100, 0, fn::main).u64(1).u64(2).exit(130, 0, fn::main));
   std::vector<task_fault> faults;
-  CHECK(calls_of(directory, {}, {.depth = every_level, .functions = nullptr}, &faults) == "7 +main@100/0 -main@130/0");
+  CHECK(calls_of(directory, {}, &faults) == "7 +main@100/0 -main@130/0");
   REQUIRE(faults.size() == 1);
   CHECK((faults[0].data_index == 0 && faults[0].fault == fault{errc::bad_value, 16, 16}));
 }
@@ -107,4 +105,28 @@ TEST_CASE("a call is ambiguous where libraries were loaded over one another") {
                         .exit(210, 0, 0x700000)
                         .entry(220, 0, 0x700008));
   CHECK(calls_of(directory) == "7 +one@150/0 -one@199/0 +two@200/0? -two@210/0? +one@220/0");
+}
+
+TEST_CASE("what is not chosen is no call, and the choice sees every record") {
+  struct without_a {
+    std::uint64_t seen = 0;
+    void consume(const merged_record&) { ++seen; }
+    [[nodiscard]] static bool shows(const merged_record&, resolver& names, const uftrace::function& found) {
+      return names.name(found.name) != "a";
+    }
+  };
+  test::uftrace_builder directory;
+  directory.data(7, records()
+                        .entry(100, 0, fn::main)
+                        .event(120, 1000000)
+                        .entry(150, 1, fn::a)
+                        .exit(160, 1, fn::a)
+                        .exit(200, 0, fn::main));
+  const recording from = directory.open();
+  resolver names(from);
+  without_a choice;
+  std::vector<std::uint64_t> times;
+  CHECK(for_each_call(names, {}, choice, [&](const uftrace::call_event& e) { times.push_back(e.time); }).empty());
+  CHECK(times == std::vector<std::uint64_t>{100, 200});
+  CHECK(choice.seen == 5);
 }

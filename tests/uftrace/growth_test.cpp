@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include <backsight/uftrace/report.hpp>
 #include <backsight/uftrace/resolver.hpp>
 
 #include <support/catch.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <backsight/uftrace/detail/kernel_source.hpp>
+#include <backsight/uftrace/kernel_source.hpp>
 
 #include <string>
 #include <unordered_set>
@@ -12,7 +12,7 @@ using namespace backsight;
 using namespace backsight::uftrace;
 using records = test::uftrace_records;
 using kernel = test::uftrace_kernel_records;
-using uftrace::detail::kernel_source;
+using uftrace::kernel_source;
 
 namespace {
 
@@ -113,7 +113,7 @@ TEST_CASE("addresses of the kernel keep 48 bits and get its base, depths ten") {
   data.entry(100, 7, 1025, 0x1234ffff80001010).wake(110, 7, 5);
   directory.data(7, records()).kernel(data);
   const recording from = directory.open();
-  uftrace::detail::kernel_events events(from, from.kernel.files[0].bytes, false);
+  uftrace::kernel_events events(from, from.kernel.files[0].bytes, false);
   REQUIRE(events.next());
   CHECK(events.current().address == (0xffff80001010 | kernel::base));
   CHECK(events.current().depth == 1);
@@ -129,7 +129,7 @@ TEST_CASE("addresses of the kernel keep 48 bits and get its base, depths ten") {
   narrow.map = "400000-500000 r-xp 00000000 00:00 0 /bin/prog\nbef00000-bef21000 rw-p 00000000 00:00 0 [stack]\n";
   narrow.data(7, records()).kernel(more);
   const recording from_narrow = narrow.open();
-  uftrace::detail::kernel_events narrow_events(from_narrow, from_narrow.kernel.files[0].bytes, false);
+  uftrace::kernel_events narrow_events(from_narrow, from_narrow.kernel.files[0].bytes, false);
   REQUIRE(narrow_events.next());
   CHECK((narrow_events.current().address == 0xc0001010 && narrow_events.current().depth == 1023));
   REQUIRE(narrow_events.next());

@@ -4,10 +4,9 @@
 #include <utility>
 #include <vector>
 
+#include <backsight/ftrace/pages.hpp>
 #include <backsight/io/uftrace_directory.hpp>
 #include <backsight/uftrace/events.hpp>
-#include <backsight/uftrace/kernel_event_text.hpp>
-#include <backsight/uftrace/kernel_pages.hpp>
 
 #include <support/byte_builder.hpp>
 #include <support/catch.hpp>
@@ -18,7 +17,6 @@ using namespace backsight;
 using namespace backsight::uftrace;
 
 namespace {
-
 
 std::string event_format(std::string_view path, std::string_view name, int id, std::string_view fields,
                          std::string_view print_format) {
@@ -111,25 +109,25 @@ counts count(const kernel_directory& directory, bool salvage) {
 TEST_CASE("kernel_header describes pages and events") {
   const std::string text = small_header(order::big, 4);
   const kernel_header header = read_kernel_header(test::view_of(text));
-  CHECK(header.page_size == 128);
-  CHECK(header.long_size == 4);
-  CHECK(header.byte_order == order::big);
-  CHECK(header.commit_offset == 8);
-  CHECK(header.data_offset == 12);
+  CHECK(header.pages.page_size == 128);
+  CHECK(header.pages.long_size == 4);
+  CHECK(header.pages.byte_order == order::big);
+  CHECK(header.pages.commit_offset == 8);
+  CHECK(header.pages.data_offset == 12);
   CHECK(header.faults.empty());
   REQUIRE(header.events.size() == 1);
   CHECK(header.events[0].system == "sched");
   CHECK(header.events[0].name == "wake");
   CHECK(header.find(7) == &header.events[0]);
   CHECK(header.find(8) == nullptr);
-  const kernel_field* const foo = header.events[0].find("foo");
+  const ftrace::event_field* const foo = header.events[0].find("foo");
   REQUIRE(foo != nullptr);
   CHECK((foo->offset == 8 && foo->size == 4 && foo->is_signed));
   CHECK(header.common("common_pid")->offset == 4);
 }
 
 TEST_CASE("members of events are declared in many ways") {
-  const auto read = [](std::string_view line) { return uftrace::detail::read_kernel_field(line); };
+  const auto read = [](std::string_view line) { return ftrace::detail::read_event_field(line); };
   const auto array = read("\tfield:char prev_comm[16];\toffset:8;\tsize:16;\tsigned:1;");
   REQUIRE(array);
   CHECK((array->name == "prev_comm" && array->is_array && array->type == "char "));
@@ -144,7 +142,7 @@ TEST_CASE("members of events are declared in many ways") {
 TEST_CASE("what is wrong with kernel_header is listed") {
   const std::string whole = small_header(order::little, 8);
   CHECK(read_kernel_header(test::view_of("PAGE_SIZE: many\n")).faults.at(0).code == errc::bad_text);
-  CHECK(read_kernel_header(test::view_of("PAGE_SIZE: 3\n")).page_size == 4096);
+  CHECK(read_kernel_header(test::view_of("PAGE_SIZE: 3\n")).pages.page_size == 4096);
   CHECK(read_kernel_header(test::view_of("PAGE_SIZE: 3\n")).faults.at(0).code == errc::bad_value);
   CHECK(read_kernel_header(test::view_of("TRACEFS: events/x/y/format: 10\nname: y\n")).faults.at(0).code == errc::truncated);
   for (std::size_t size = 0; size < whole.size(); ++size) {
@@ -173,7 +171,7 @@ TEST_CASE("events of a page in both byte orders and long sizes") {
     events.u32(head(o, 29, 0)).fill(4, 0xee);  // the rest is not used
     const std::uint64_t start = (std::uint64_t{1} << 59) + 1000;
     const auto bytes = page_of(o, long_size, start, 0, events);
-    const kernel_page page = read_kernel_page(header, bytes, 0);
+    const ftrace::page page = ftrace::read_page(header.pages, bytes, 0);
     CHECK_FALSE(page.error);
     CHECK_FALSE(page.has_lost);
     CHECK_FALSE(page.begins_extended);
@@ -191,7 +189,7 @@ TEST_CASE("events of a page in both byte orders and long sizes") {
     // A cut page gives what is whole before the cut.
     for (std::size_t size = 0; size < bytes.size(); ++size) {
       const std::vector<std::byte> cut(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(size));
-      const kernel_page part = read_kernel_page(header, cut, 0);
+      const ftrace::page part = ftrace::read_page(header.pages, cut, 0);
       CHECK(part.events.size() <= 4);
       if (size < 8 + long_size) CHECK(part.error == trace_error{errc::truncated, size});
     }
@@ -205,9 +203,9 @@ TEST_CASE("a page tells how many events were lost before it") {
     const kernel_header header = read_kernel_header(test::view_of(text));
     test::byte_builder events(o);
     events.u32(head(o, 1, 0)).u32(7);
-    const auto counted = read_kernel_page(header, page_of(o, long_size, 1, 3ULL << 30, events, 12), 0);
+    const auto counted = ftrace::read_page(header.pages, page_of(o, long_size, 1, 3ULL << 30, events, 12), 0);
     CHECK((counted.has_lost && counted.lost == 12 && counted.events.size() == 1));
-    const auto unknown = read_kernel_page(header, page_of(o, long_size, 1, 1ULL << 31, events, 12), 0);
+    const auto unknown = ftrace::read_page(header.pages, page_of(o, long_size, 1, 1ULL << 31, events, 12), 0);
     CHECK((unknown.has_lost && unknown.lost == -1));
   }
 }
@@ -216,42 +214,13 @@ TEST_CASE("damaged events end a page with an error at their place") {
   const std::string text = small_header(order::little, 8);
   const kernel_header header = read_kernel_header(test::view_of(text));
   const auto error_of = [&](const test::byte_builder& events) {
-    return read_kernel_page(header, page_of(order::little, 8, 1, 0, events), 0).error;
+    return ftrace::read_page(header.pages, page_of(order::little, 8, 1, 0, events), 0).error;
   };
   CHECK(error_of(test::byte_builder().u32(head(order::little, 28, 0)).u32(0)) == trace_error{errc::truncated, 16});
   CHECK(error_of(test::byte_builder().u32(head(order::little, 1, 0)).u32(0).u32(head(order::little, 0, 0)).u32(3)) ==
         trace_error{errc::bad_size, 24});
   CHECK(error_of(test::byte_builder().u32(head(order::little, 29, 1)).u32(0)) == trace_error{errc::bad_size, 16});
   CHECK(error_of(test::byte_builder().u32(head(order::little, 29, 1))) == trace_error{errc::truncated, 16});
-}
-
-TEST_CASE("data of kernel events is printed by its format, or member by member") {
-  const std::string fields =
-      "\tfield:char comm[8];\toffset:8;\tsize:8;\tsigned:1;\n\tfield:int foo;\toffset:16;\tsize:4;\tsigned:1;\n"
-      "\tfield:u8 flag;\toffset:20;\tsize:1;\tsigned:0;\n\tfield:__data_loc char[] "
-      "path;\toffset:24;\tsize:4;\tsigned:1;\n";
-  test::byte_builder data;
-  data.u16(1).u16(0).u32(5).text("abc").fill(5).u32(0xfffffffb).u8(200).fill(3).u32(28 | 4 << 16).text("/x").fill(2);
-  const auto text_of = [&](const std::string& print_format) {
-    const std::string text = event_format("events/a/b/format", "b", 1, fields, print_format);
-    const kernel_header header = read_kernel_header(test::view_of(text));
-    std::string out;
-    add_kernel_event_text(out, header, 1, data.view());
-    return out;
-  };
-  CHECK(text_of("\"%s|%5d|%u|%#x|%c%%\", REC->comm, REC->foo, REC->flag, (unsigned long)REC->flag, REC->flag") ==
-        "abc|   -5|200|0xc8|\xc8%");
-  CHECK(text_of("\"path=\\\"%s\\\"\", __get_str(path)") == "path=\"/x\"");
-  CHECK(text_of("\"%lld\", ((long long)REC->foo)") == "-5");
-  const std::string members = "comm=abc foo=-5 flag=200 path=/x";
-  CHECK(text_of("\"%s\", __print_flags(REC->flag, \"|\", {1, \"A\"})") == members);
-  CHECK(text_of("\"%d %d\", REC->foo") == members);
-  CHECK(text_of("\"%d\", REC->foo, REC->flag") == members);
-  CHECK(text_of("no text") == members);
-  const kernel_header none;
-  std::string name;
-  add_kernel_event_name(name, none, 12);
-  CHECK(name == "kernel_event:12");
 }
 
 TEST_CASE("kernel functions and events join the records of the tasks") {

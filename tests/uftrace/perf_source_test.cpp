@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <backsight/uftrace/detail/perf_source.hpp>
+#include <backsight/uftrace/perf_source.hpp>
 
 #include <string>
 
@@ -8,7 +8,7 @@
 
 using namespace backsight;
 using namespace backsight::uftrace;
-using uftrace::detail::perf_source;
+using uftrace::perf_source;
 
 namespace {
 
@@ -34,7 +34,7 @@ std::string read(const test::uftrace_perf_records& data, std::uint64_t first = 0
     if (!text.empty()) text += ", ";
     text += std::to_string(source.tid()) + ' ' + kind + ' ' + std::to_string(r.time) + '+' + std::to_string(r.offset);
     CHECK(r.more == (r.address == task_name));
-    if (r.more) text += ' ' + std::string(uftrace::detail::as_text(r.payload));
+    if (r.more) text += ' ' + std::string(text::as_text(r.payload));
   }
   CHECK_FALSE(source.error());
   return text;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <backsight/uftrace/recording.hpp>
+#include <backsight/uftrace/open.hpp>
 
 #include <string>
 #include <string_view>

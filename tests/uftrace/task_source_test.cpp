@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <backsight/uftrace/detail/task_source.hpp>
+#include <backsight/uftrace/task_source.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -12,7 +12,7 @@
 using namespace backsight;
 using namespace backsight::uftrace;
 namespace fn = test::fn;
-using uftrace::detail::task_source;
+using uftrace::task_source;
 
 namespace {
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include <backsight/core/format.hpp>
-#include <backsight/uftrace/detail/lines.hpp>
+#include <backsight/core/lines.hpp>
 
 // The specifications of arguments and return values. Source: uftrace's utils/argspec.c (parse_argspec), utils/filter.c
 // (setup_trigger_action, add_arg_spec), utils/regs.c and doc/uftrace-record.md.
@@ -76,8 +76,8 @@ namespace detail {
 
 /// A number as C's strtol reads it with base 0, cut to 32 bits as uftrace does; 0 when there is none.
 [[nodiscard]] inline std::uint32_t take_c_number(std::string_view& text, bool any_base = true) noexcept {
-  const bool negative = take(text, "-");
-  if (!negative) (void)take(text, "+");
+  const bool negative = text::take(text, "-");
+  if (!negative) (void)text::take(text, "+");
   unsigned base = 10;
   if (any_base && (text.starts_with("0x") || text.starts_with("0X"))) {
     base = 16;
@@ -99,31 +99,21 @@ namespace detail {
   return static_cast<std::uint32_t>(negative ? 0 - value : value);
 }
 
-[[nodiscard]] inline char lower(char c) noexcept { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-/// Whether `text` begins with `prefix`, which is lower case, in any case.
-[[nodiscard]] inline bool begins_as(std::string_view text, std::string_view prefix) noexcept {
-  if (text.size() < prefix.size()) return false;
-  for (std::size_t i = 0; i < prefix.size(); ++i) {
-    if (lower(text[i]) != prefix[i]) return false;
-  }
-  return true;
-}
-
 /// The number of a register that holds arguments, of any machine; -1 when the name is none.
 [[nodiscard]] inline std::int32_t register_number(std::string_view name) noexcept {
   static constexpr std::string_view integer[] = {"rdi", "rsi", "rdx", "rcx", "ecx", "edx"};
   for (std::int32_t i = 0; i < 6; ++i) {
-    if (name.size() == 3 && begins_as(name, integer[i])) return 1000 + i;
+    if (name.size() == 3 && text::begins_as(name, integer[i])) return 1000 + i;
   }
   std::int32_t family = 0;
-  if (begins_as(name, "xmm")) {
+  if (text::begins_as(name, "xmm")) {
     name.remove_prefix(3);
   } else {
-    if (name.empty() || std::string_view("rxsd").find(lower(name.front())) == std::string_view::npos) return -1;
-    family = lower(name.front());
+    if (name.empty() || std::string_view("rxsd").find(text::lower(name.front())) == std::string_view::npos) return -1;
+    family = text::lower(name.front());
     name.remove_prefix(1);
   }
-  const auto number = take_number(name, 10);
+  const auto number = text::take_number(name, 10);
   return number && *number < 16 && name.empty() ? family * 16 + static_cast<std::int32_t>(*number) : -1;
 }
 
@@ -144,10 +134,10 @@ namespace detail {
     spec.place = value_place::floating_index;
     spec.format = value_format::floating;
     spec.size = 8;
-  } else if (!detail::take(item, "retval")) {
+  } else if (!text::take(item, "retval")) {
     return {};
   }
-  if (detail::take(item, "/")) {
+  if (text::take(item, "/")) {
     const char letter = item.empty() ? '\0' : item.front();
     const bool sized_float = spec.format == value_format::floating && letter >= '0' && letter <= '9';
     if (!sized_float) {
@@ -161,13 +151,13 @@ namespace detail {
       spec.size = 8;
     }
     if (letter == 'e') {
-      const auto alphabetic = [](char c) { return (detail::lower(c) >= 'a' && detail::lower(c) <= 'z') || c == '_'; };
-      if (!detail::take(item, ":") || item.empty() || !alphabetic(item.front())) return {};
+      const auto alphabetic = [](char c) { return (text::lower(c) >= 'a' && text::lower(c) <= 'z') || c == '_'; };
+      if (!text::take(item, ":") || item.empty() || !alphabetic(item.front())) return {};
       spec.type_name = item.substr(0, item.find('%'));
       item.remove_prefix(spec.type_name.size());
     } else if (letter == 't') {
       spec.size = detail::take_c_number(item);
-      if (detail::take(item, ":")) {
+      if (text::take(item, ":")) {
         spec.type_name = item.substr(0, item.find('%'));
         item.remove_prefix(spec.type_name.size());
       }
@@ -193,8 +183,8 @@ namespace detail {
   } else if (!item.empty() && item.front() != '%') {
     return {};
   }
-  if (detail::take(item, "%")) {
-    if (detail::take(item, "stack")) {
+  if (text::take(item, "%")) {
+    if (text::take(item, "stack")) {
       spec.place = value_place::stack;
       spec.location = static_cast<std::int16_t>(detail::take_c_number(item));
     } else {
@@ -213,7 +203,7 @@ namespace detail {
   static constexpr std::string_view all[] = {"filter",  "notrace",   "depth=", "time=", "size=",  "caller",
                                              "hide",    "trace",     "finish", "read=", "color=", "backtrace",
                                              "recover", "auto-args", "clear",  "if:"};
-  return std::any_of(std::begin(all), std::end(all), [&](std::string_view a) { return detail::begins_as(item, a); });
+  return std::any_of(std::begin(all), std::end(all), [&](std::string_view a) { return text::begins_as(item, a); });
 }
 
 /// What stands behind the `@` of a specification.
@@ -234,8 +224,8 @@ struct value_list {
     const std::string_view item = text.substr(0, comma);
     more = comma != std::string_view::npos;
     if (more) text.remove_prefix(comma + 1);
-    const bool argument = detail::begins_as(item, "arg") || detail::begins_as(item, "fparg");
-    if (argument || detail::begins_as(item, "retval")) {
+    const bool argument = text::begins_as(item, "arg") || text::begins_as(item, "fparg");
+    if (argument || text::begins_as(item, "retval")) {
       if (argument == returns) continue;
       const auto spec = read_value_spec(item, long_size);
       if (!spec || list.values.size() == value_list::max_size) {

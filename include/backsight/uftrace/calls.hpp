@@ -44,7 +44,7 @@ class calls {
         if (number == 0) number = from_->number_of(names.name(static_cast<std::uint32_t>(name))) + 1;
         return number - 1;
       };
-      const auto faults = for_each_call(names, options, {.depth = every_level}, [&](call_event event) {
+      const auto faults = for_each_call(names, options, [&](call_event event) {
         event.function = number_of(event.function);
         f(static_cast<const call_event&>(event));
       });

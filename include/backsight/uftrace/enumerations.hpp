@@ -10,8 +10,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include <backsight/core/lines.hpp>
 #include <backsight/core/text.hpp>
-#include <backsight/uftrace/detail/lines.hpp>
 
 // Enumerations in `enumauto:` lines of `info` and `E:` lines of *.dbg. Source: uftrace's utils/argspec.c, utils/auto-args.c.
 namespace backsight::uftrace {
@@ -88,7 +88,7 @@ inline void read_enumerations(std::string_view text, std::vector<enumeration>& a
     if (close == std::string_view::npos) return;
     std::string_view head = trim(text.substr(0, open));
     while (!head.empty() && (head.front() == ';' || head.front() == ' ')) head.remove_prefix(1);
-    if (detail::take(head, "enum ")) {
+    if (text::take(head, "enum ")) {
       enumeration item;
       item.name = trim(head);
       std::string_view body = text.substr(open + 1, close - open - 1);
@@ -101,9 +101,9 @@ inline void read_enumerations(std::string_view text, std::vector<enumeration>& a
         if (const std::size_t equals = part.find('='); equals != std::string_view::npos) {
           std::string_view number = trim(part.substr(equals + 1));
           part = trim(part.substr(0, equals));
-          const bool negative = detail::take(number, "-");
-          const bool hex = detail::take(number, "0x") || detail::take(number, "0X");
-          const auto value = detail::take_number(number, hex ? 16 : 10);
+          const bool negative = text::take(number, "-");
+          const bool hex = text::take(number, "0x") || text::take(number, "0X");
+          const auto value = text::take_number(number, hex ? 16 : 10);
           if (value) next = static_cast<std::int64_t>(negative ? 0 - *value : *value);
         }
         item.values.push_back({part, next});

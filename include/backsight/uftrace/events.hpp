@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstddef>
+#include <concepts>
 #include <cstdint>
-#include <limits>
 #include <vector>
 
 #include <backsight/core/event.hpp>
-#include <backsight/uftrace/call_stacks.hpp>
 #include <backsight/uftrace/depth_repair.hpp>
 #include <backsight/uftrace/merge.hpp>
 
@@ -26,43 +24,38 @@ struct call_event {
 };
 static_assert(backsight::call_event<call_event>);
 
-/// As stack_options::depth: no level is left out.
-inline constexpr std::int32_t every_level = std::numeric_limits<std::int32_t>::max();
+/// What `for_each_call` asks which calls it gives: `consume` sees every record, `shows` every entry and exit behind that.
+template <class T>
+concept call_choice = requires(T choice, const merged_record& r, resolver& names, const function& found) {
+  choice.consume(r);
+  { choice.shows(r, names, found) } -> std::same_as<bool>;
+};
 
 /// The process of a task; the task itself where task.txt does not name it.
 [[nodiscard]] inline std::int64_t process_of(const recording& from, const task_data& of) noexcept {
   return of.task == task_data::no_task ? of.tid : from.tasks[of.task].pid;
 }
 
-namespace detail {
+/// All calls.
+struct every_call {
+  static void consume(const merged_record&) noexcept {}
+  [[nodiscard]] static bool shows(const merged_record&, resolver&, const function&) noexcept { return true; }
+};
+static_assert(call_choice<every_call>);
 
-/// Whether an entry or exit that was just consumed is shown.
-inline bool is_shown(call_stacks& stacks, const merged_record& r, const resolver& names, const function& found) {
-  task_stack& t = stacks.of(r);
-  if (r.type == record_type::exit) return stacks.show_exit(t);
-  stacks.note(t, found.special);
-  if (!stacks.show_entry(t, names, found)) return false;
-  stacks.apply(t, found.special);
-  return true;
-}
-
-}  // namespace detail
-
-/// Calls `f(call_event)` for the entries and exits of a recording in the order of time that `merging` leaves and `shown` shows,
-/// with true depths and addresses. Damage is passed over. Gives the faults. The resolver gives the names of the functions.
-template <class F>
-std::vector<task_fault> for_each_call(resolver& names, merge_options merging, const stack_options& shown, F&& f) {
+/// Calls `f(call_event)` for the entries and exits of a recording in the order of time that `merging` leaves and `shown`
+/// chooses, with true depths and addresses. Damage is passed over. Gives the faults. The resolver gives the names of the functions.
+template <call_choice Shown, class F>
+std::vector<task_fault> for_each_call(resolver& names, merge_options merging, Shown&& shown, F&& f) {
   merging.scheduler = false;
   merging.salvage = true;
   merge records(names, merging);
-  call_stacks stacks(names.source(), shown);
-  const bool everything = shown.depth == every_level && shown.functions == nullptr;
   std::vector<depth_repair> repair(names.source().data.size());
   std::vector<std::int64_t> processes;
   for (const task_data& each : names.source().data) processes.push_back(process_of(names.source(), each));
   merged_record r;
   while (records.next(r)) {
-    if (!everything) stacks.consume(r);
+    shown.consume(r);
     if (r.type == record_type::lost && r.source == record_source::task_file) repair[r.data_index].forget();
     if (r.type != record_type::entry && r.type != record_type::exit) continue;
     // The kernel counts its own levels, on top of those of the program, and its addresses are whole.
@@ -71,7 +64,7 @@ std::vector<task_fault> for_each_call(resolver& names, merge_options merging, co
                                       : repair[r.data_index](r.type, r.depth, r.address);
     const function& found = names.find(r.data_index, r.time, address);
     if (found.special == special_function::exec) repair[r.data_index].forget();
-    if (!everything && !detail::is_shown(stacks, r, names, found)) continue;
+    if (!shown.shows(r, names, found)) continue;
     const bool ambiguous = !names.is_lasting(r.data_index, r.time) && names.candidates(r.data_index, r.time, address) > 1;
     f(call_event{r.type == record_type::entry ? event_kind::enter : event_kind::exit, found.name, r.time,
                  names.source().data[r.data_index].tid, processes[r.data_index], depth, ambiguous});
@@ -79,10 +72,14 @@ std::vector<task_fault> for_each_call(resolver& names, merge_options merging, co
   return records.faults();
 }
 
-/// The same for all entries and exits.
+/// The same for all entries and exits that `merging` leaves.
+template <class F>
+std::vector<task_fault> for_each_call(resolver& names, const merge_options& merging, F&& f) {
+  return for_each_call(names, merging, every_call(), f);
+}
 template <class F>
 std::vector<task_fault> for_each_call(resolver& names, F&& f) {
-  return for_each_call(names, {}, {.depth = every_level}, f);
+  return for_each_call(names, {}, f);
 }
 
 }  // namespace backsight::uftrace

@@ -9,11 +9,11 @@
 #include <vector>
 
 #include <backsight/uftrace/detail/external_records.hpp>
-#include <backsight/uftrace/detail/kernel_source.hpp>
-#include <backsight/uftrace/detail/perf_source.hpp>
-#include <backsight/uftrace/detail/task_source.hpp>
 #include <backsight/uftrace/detail/winner_tree.hpp>
+#include <backsight/uftrace/kernel_source.hpp>
+#include <backsight/uftrace/perf_source.hpp>
 #include <backsight/uftrace/resolver.hpp>
+#include <backsight/uftrace/task_source.hpp>
 
 // All records of a recording in the order of time. Source: uftrace's utils/fstack.c (read_rstack), utils/perf.c, utils/extern.c.
 namespace backsight::uftrace {
@@ -69,7 +69,7 @@ class merge {
   void take(merged_record& out) {
     out = *looked_;
     if (out.source == record_source::task_file) {
-      detail::task_source& source = tasks_[out.data_index];
+      task_source& source = tasks_[out.data_index];
       source.next();
       if (source.has()) tasks_tree_.set(out.data_index, source.current().time);
       else tasks_tree_.end(out.data_index);
@@ -294,11 +294,11 @@ class merge {
   bool others_ = false;
   std::uint32_t last_index_ = 0;
   std::vector<estimate_state> estimates_;
-  std::deque<detail::task_source> tasks_;
+  std::deque<task_source> tasks_;
   detail::winner_tree tasks_tree_;
   std::unordered_set<std::uint64_t> entered_;
-  std::vector<detail::kernel_source> kernel_;
-  std::vector<detail::perf_source> perf_;
+  std::vector<kernel_source> kernel_;
+  std::vector<perf_source> perf_;
   std::vector<std::deque<merged_record>> held_;
   std::deque<merged_record> external_;
   detail::winner_tree others_tree_;   ///< over the sources in the order of front()

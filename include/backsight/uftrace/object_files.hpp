@@ -11,10 +11,10 @@
 #include <vector>
 
 #include <backsight/core/text.hpp>
-#include <backsight/uftrace/debug_file.hpp>
-#include <backsight/uftrace/elf_symbols.hpp>
 #include <backsight/uftrace/enumerations.hpp>
-#include <backsight/uftrace/symbols.hpp>
+#include <backsight/uftrace/files/debug_file.hpp>
+#include <backsight/uftrace/files/elf_symbols.hpp>
+#include <backsight/uftrace/files/symbols.hpp>
 
 // Which files tell the symbols of a program or library. Source: uftrace's utils/symbol.c (load_module_symtab).
 namespace backsight::uftrace {
@@ -134,7 +134,7 @@ class object_loader {
   /// The file of that object and kind: `NAME.sym`, or, where that belongs to another object of the same name, the one with
   /// the first digits of the build-id or of the sum of the path's bytes.
   [[nodiscard]] const directory_file* choose(std::string_view path, std::string_view build_id, const char* extension) {
-    const std::string base(base_name(path));
+    const std::string base(text::base_name(path));
     const directory_file* const plain = files_->find(base + extension);
     if (plain != nullptr) {
       read_file& known = read_[plain];

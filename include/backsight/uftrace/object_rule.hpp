@@ -22,11 +22,10 @@ class object_rule {
   /// Whether a function of that module, whose symbol has that type, is meant.
   [[nodiscard]] bool is_of(const recording& from, std::string_view name, std::uint32_t object_number,
                            char symbol_type) {
-    if (name.size() == 3 && detail::begins_as(name, "plt"))
-      return symbol_type == 'P' && is_program(from, object_number);
-    const bool kernel = (name.size() == 6 && detail::begins_as(name, "kernel")) || name == "k" || name == "K";
+    if (name.size() == 3 && text::begins_as(name, "plt")) return symbol_type == 'P' && is_program(from, object_number);
+    const bool kernel = (name.size() == 6 && text::begins_as(name, "kernel")) || name == "k" || name == "K";
     if (kernel || object_number == from.kernel.object) return kernel && object_number == from.kernel.object;
-    if (object_number >= from.objects.size() || !detail::base_name(from.objects[object_number].path).starts_with(name))
+    if (object_number >= from.objects.size() || !text::base_name(from.objects[object_number].path).starts_with(name))
       return false;
     const auto [at, added] = first_.try_emplace(std::string(name));
     if (added) {
@@ -34,7 +33,7 @@ class object_rule {
       chosen.resize(from.objects.size());
       for (const auto& map : from.maps) {
         for (const object_mapping& m : map) {
-          if (!detail::base_name(from.objects[m.object].path).starts_with(name)) continue;
+          if (!text::base_name(from.objects[m.object].path).starts_with(name)) continue;
           chosen[m.object] = true;
           break;
         }

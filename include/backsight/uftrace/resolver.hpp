@@ -16,6 +16,7 @@
 #include <backsight/uftrace/detail/loaded_libraries.hpp>
 #include <backsight/uftrace/object_rule.hpp>
 #include <backsight/uftrace/recording.hpp>
+#include <backsight/uftrace/records.hpp>
 
 // From addresses to functions. Source: uftrace's utils/session.c, utils/symbol.c, utils/fstack.c (fixups), utils/argspec.c.
 namespace backsight::uftrace {

@@ -9,7 +9,7 @@
 
 #include <backsight/core/record_span.hpp>
 #include <backsight/uftrace/depth_repair.hpp>
-#include <backsight/uftrace/info.hpp>
+#include <backsight/uftrace/files/info.hpp>
 #include <backsight/uftrace/records.hpp>
 
 // From a time to the place in a task file.

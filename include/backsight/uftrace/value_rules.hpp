@@ -126,7 +126,7 @@ void collect_values(const value_rules& rules, const std::vector<std::string>& na
                     Known&& known, InModule&& in_module, value_collection& out) {
   /// What a function is known to have: false when nothing is.
   const auto add_automatic = [&](const std::string& name, bool returns, bool exact) {
-    if (std::string_view text = known(returns); detail::take(text, "@")) {
+    if (std::string_view text = known(returns); text::take(text, "@")) {
       const value_list list = read_value_list(text, long_size, returns);
       if (!list.values.empty()) return out.add(list.values, exact), true;
     }

@@ -4,7 +4,7 @@
 #include <deque>
 #include <string_view>
 
-#include <backsight/uftrace/detail/lines.hpp>
+#include <backsight/core/lines.hpp>
 #include <backsight/uftrace/merged_record.hpp>
 
 // Source: uftrace's utils/extern.c.
@@ -14,11 +14,11 @@ namespace backsight::uftrace::detail {
 /// are left out, as uftrace does.
 [[nodiscard]] inline std::deque<merged_record> read_external(byte_view bytes, std::uint64_t first, std::uint64_t last) {
   std::deque<merged_record> all;
-  lines text(as_text(bytes));
+  text::lines text(text::as_text(bytes));
   while (text.next()) {
     std::string_view rest = text.line();
     if (rest.empty() || rest.front() == '#') continue;
-    const auto time = take_time(rest);
+    const auto time = text::take_time(rest);
     if (!time || *time < first || *time > last) continue;
     while (!rest.empty() && (rest.front() == ' ' || rest.front() == '\t')) rest.remove_prefix(1);
     if (rest.empty()) continue;

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <backsight/core/escape.hpp>
+#include <backsight/core/text.hpp>
+
+#include "output_file.hpp"
+
+namespace cli {
+
+/// How the tables of a command look where that is not the same for all.
+struct table_look {
+  std::string_view indent{};     ///< text: before each line
+  std::string_view gap = " ";    ///< text: between cells
+  bool json_lines = false;       ///< JSON: one object on each line, not an array of them
+  bool head_with_a_row = false;  ///< nothing at all where there is no row
+};
+
+/// Writes a table whose columns are named once: as text, CSV, TSV or JSON. The cells of a row follow each other; end_row() ends it.
+class table {
+ public:
+  struct column {
+    std::string_view key;        ///< its name for machines
+    std::string_view heading{};  ///< its name in text; empty: as for machines
+    std::size_t width = 0;       ///< in text: at least so many characters, right-aligned
+    bool json_only = false;
+  };
+
+  table(output& to, std::string_view format, std::vector<column> columns, table_look look = {})
+      : to_(to),
+        format_(format == "text"  ? form::text
+                : format == "csv" ? form::csv
+                : format == "tsv" ? form::tsv
+                                  : form::json),
+        columns_(std::move(columns)),
+        look_(look) {
+    if (!look_.head_with_a_row) head();
+  }
+  table(const table&) = delete;
+  table& operator=(const table&) = delete;
+
+  table& number(std::uint64_t value) {
+    std::string digits;
+    (void)backsight::text::decimal(std::back_inserter(digits), value);
+    return plain(digits, digits);
+  }
+  /// In text as `shown`.
+  table& number(std::uint64_t value, std::string_view shown) {
+    return format_ == form::text ? plain(shown, shown) : number(value);
+  }
+  /// `-`, in JSON null, where there is none.
+  table& number(const std::optional<std::uint64_t>& value) { return value ? number(*value) : plain("-", "null"); }
+  /// `yes` or nothing, in JSON true or false.
+  table& flag(bool value) { return plain(value ? "yes" : "", value ? "true" : "false"); }
+  /// Nothing, in JSON null.
+  table& empty() { return plain("", "null"); }
+  table& text(std::string_view value) {
+    if (!begin_cell()) return *this;
+    const auto out = std::back_inserter(line_);
+    if (format_ == form::json) (void)backsight::text::quoted(out, value);
+    else if (format_ == form::text) pad(value.size()), line_ += value;
+    else (void)backsight::text::cell(out, value, separator());
+    return *this;
+  }
+  void end_row() {
+    if (format_ == form::json) line_ += look_.json_lines ? "}\n" : "}";
+    else line_ += '\n';
+    if (rows_++ == 0 && look_.head_with_a_row) head();
+    to_.write(line_);
+    line_.clear();
+    next_ = 0;
+  }
+  /// Behind the last row.
+  void finish() {
+    if (format_ == form::json && !look_.json_lines) to_.write("\n]\n");
+  }
+
+ private:
+  enum class form : std::uint8_t { text, csv, tsv, json };
+
+  [[nodiscard]] char separator() const noexcept { return format_ == form::csv ? ',' : '\t'; }
+  [[nodiscard]] const column& current() const noexcept { return columns_[next_ - 1]; }
+  void pad(std::size_t size) {
+    if (current().width > size) line_.append(current().width - size, ' ');
+  }
+
+  /// What comes before the next cell; false where it is left out.
+  bool begin_cell() {
+    const bool first = next_ == 0;
+    const column& one = columns_[next_++];
+    if (one.json_only && format_ != form::json) return false;
+    if (format_ == form::json) {
+      if (first) line_ += rows_ != 0 && !look_.json_lines ? ",\n{\"" : "{\"";
+      else line_ += ",\"";
+      line_ += one.key;
+      line_ += "\":";
+    } else if (format_ == form::text) {
+      line_ += first ? look_.indent : look_.gap;
+    } else if (!first) {
+      line_ += separator();
+    }
+    return true;
+  }
+  table& plain(std::string_view value, std::string_view in_json) {
+    if (!begin_cell()) return *this;
+    if (format_ == form::text) pad(value.size());
+    line_ += format_ == form::json ? in_json : value;
+    return *this;
+  }
+
+  void head() {
+    if (format_ == form::json) {
+      if (!look_.json_lines) to_.write("[\n");
+      return;
+    }
+    std::string row = std::exchange(line_, {});
+    const std::size_t at = std::exchange(next_, 0);
+    for (const column& one : columns_) {
+      const std::string_view name = format_ == form::text && !one.heading.empty() ? one.heading : one.key;
+      (void)plain(name, name);
+    }
+    line_ += '\n';
+    to_.write(line_);
+    line_ = std::move(row);
+    next_ = at;
+  }
+
+  output& to_;
+  form format_;
+  std::vector<column> columns_;
+  table_look look_;
+  std::string line_;
+  std::size_t next_ = 0;
+  std::uint64_t rows_ = 0;
+};
+
+}  // namespace cli

@@ -17,7 +17,7 @@ template <backsight::call_trace Trace>
 bool write_flames(const Trace& trace, const char* path) {
   bool whole = true;
   const auto on_fault = [&](std::string_view file, const backsight::fault& damage) {
-    std::fprintf(stderr, "%s/%.*s:%llu: %s\n", path, static_cast<int>(file.size()), file.data(),
+    std::fprintf(stderr, "%s/%s:%llu: %s\n", path, std::string(file).c_str(),
                  static_cast<unsigned long long>(damage.offset), message(damage.code));
     whole = false;
   };

@@ -23,7 +23,7 @@ int main(int count, char** words) {
     backsight::emit::chrome_json writer(std::back_inserter(text));
     const auto long_ones = backsight::analysis::at_least(trace, least);
     backsight::emit::timeline(writer, long_ones, [&](std::string_view file, const backsight::fault& damage) {
-      std::fprintf(stderr, "%s/%.*s:%llu: %s\n", words[1], static_cast<int>(file.size()), file.data(),
+      std::fprintf(stderr, "%s/%s:%llu: %s\n", words[1], std::string(file).c_str(),
                    static_cast<unsigned long long>(damage.offset), message(damage.code));
       whole = false;
     });

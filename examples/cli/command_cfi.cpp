@@ -402,6 +402,7 @@ void add_cfi_commands(CLI::App& app, int& code) {
   lookup->add_option("--code", options->code, "in an object file, the section of code whose functions are meant; .text");
   lookup->callback([options, &code] { code = look_up(*options); });
 
+  add_sframe_command(*cfi_app, code);
   add_c_source_commands(*cfi_app, code);
 }
 

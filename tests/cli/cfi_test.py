@@ -40,6 +40,52 @@ class Files(unittest.TestCase):
         return path
 
 
+class SFrame(Files):
+    """Linked files as objdump of the same binutils prints them; objects differ, where old objdumps apply no relocations."""
+
+    @staticmethod
+    def lines(text):
+        return [line.rstrip() for line in text.strip("\n").split("\n")]
+
+    def compare(self, folder):
+        count = 0
+        for name in sorted(os.listdir(os.path.join(folder, "elf"))):
+            expected = os.path.join(folder, "expected", name + ".objdump")
+            if name.endswith(".o") and ".v3" not in name or not os.path.exists(expected):
+                continue
+            with self.subTest(name):
+                # Functions that overlap are told, and shown as objdump does.
+                done = subprocess.run([PROGRAM, "cfi", "sframe", os.path.join(folder, "elf", name)], capture_output=True)
+                self.assertEqual(done.returncode, 1 if b"functions-overlap" in done.stderr else 0, done.stderr)
+                with open(expected, encoding="utf-8") as text:
+                    self.assertEqual(self.lines(done.stdout.decode()), self.lines(text.read()))
+                count += 1
+        return count
+
+    def test_files_are_shown_as_objdump_does(self):
+        self.assertGreaterEqual(self.compare(os.path.join(DATA, "cfi/sframe")), 8)
+
+    def test_files_of_the_corpus_are_shown_as_objdump_does(self):
+        corpus = os.path.join(os.environ.get("BACKSIGHT_CORPUS", ""), "sframe")
+        if not os.path.isdir(corpus):
+            self.skipTest("BACKSIGHT_CORPUS is not set or has no sframe")
+        self.assertGreater(self.compare(corpus), 90)
+
+    def test_broken_sections_are_told_where_and_how(self):
+        for name, kind, offset in (("bad-magic", "magic", 0), ("bad-word-size-v3", "word-size", 0x5d),
+                                   ("bad-functions-overlap-v1", "functions-overlap", 0x2d)):
+            path = "cfi/sframe/synth/" + name
+            elf = content(path)
+            done = subprocess.run([PROGRAM, "cfi", "sframe", path], capture_output=True, cwd=DATA)
+            self.assertEqual(done.returncode, 1)
+            self.assertEqual(done.stdout == b"", name == "bad-magic")
+            found = re.search(rf"^(?:backsight: )?.*{name}:(0x[0-9a-f]+|[0-9]+): .*{kind}", done.stderr.decode(), re.MULTILINE)
+            self.assertIsNotNone(found, done.stderr)
+            magic = b"\xe3\xde" if name == "bad-magic" else b"\xe2\xde"
+            self.assertEqual(int(found[1], 0), elf.index(magic) + offset)
+        run("cfi", "sframe", ELF, code=1)
+
+
 class ObjectFiles(Files):
     def test_rows_are_those_of_other_tools(self):
         names = [name[:-5] for name in os.listdir(os.path.join(DATA, "cfi/objects")) if name.endswith(".rows")]

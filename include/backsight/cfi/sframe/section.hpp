@@ -472,7 +472,8 @@ void section::check(OnProblem&& on_problem) const {
     if (!found[i]) found[i] = for_each_row(f, [](const sframe_row&) {});
     ranges.push_back({f.begin, f.begin + f.size, i});
   }
-  std::stable_sort(ranges.begin(), ranges.end(), [](const range& a, const range& b) { return a.begin < b.begin; });
+  std::sort(ranges.begin(), ranges.end(),
+            [](const range& a, const range& b) { return a.begin != b.begin ? a.begin < b.begin : a.index < b.index; });
   std::uint64_t covered = 0;
   bool any = false;
   for (const range& r : ranges) {

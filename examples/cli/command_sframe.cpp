@@ -51,7 +51,7 @@ void print_row(output& out, const sframe::section& of, const sframe::function& f
   // Version 1's objdump does not tell what is fixed.
   if (r.return_address_padding) address = "U";
   else if (fixed && r.return_address == at_fixed) address = of.version() == 1 ? "u" : "f";
-  address += r.return_address_signed ? "[s]" : "";
+  address += r.signed_bit ? "[s]" : "";
   // Of rows that only know stack and frame pointer, objdump writes a plus whatever the sign.
   const std::string cfa =
       f.flexible ? text_of(of, r.cfa) : register_name(of, r.cfa.reg) + "+" + std::to_string(r.cfa.offset);

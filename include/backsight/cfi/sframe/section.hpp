@@ -153,6 +153,7 @@ struct sframe_row {
   std::uint32_t start = 0;
   bool outermost = false;
   bool return_address_signed = false;
+  bool signed_bit = false;              ///< As stored, on machines without signed addresses too; objdump shows it.
   bool return_address_padding = false;  ///< A word that says nothing stands where its place would.
   place cfa, return_address, frame_pointer;
   [[nodiscard]] bool same_rules(const sframe_row& other) const noexcept {
@@ -394,8 +395,9 @@ inline problem section::decode_words(const function& of, std::uint64_t at, std::
   }
   using enum place::kind;
   // x86-64 has no signed return addresses; gas 2.40 sets the bit there.
+  out.signed_bit = (info & 0x80U) != 0;
   out.return_address_signed =
-      (info & 0x80U) != 0 && (abi_ == sframe::abi::aarch64_big || abi_ == sframe::abi::aarch64_little);
+      out.signed_bit && (abi_ == sframe::abi::aarch64_big || abi_ == sframe::abi::aarch64_little);
   if (fixed_return_address_ != 0) out.return_address = {at_cfa, 0, fixed_return_address_};
   if (fixed_frame_pointer_ != 0) out.frame_pointer = {at_cfa, 0, fixed_frame_pointer_};
   if (of.flexible) return decode_pairs(at, count, bytes, words, out);

@@ -20,7 +20,7 @@ using namespace backsight;
 namespace data = cli::perf_data;
 
 /// JSON has an escape for each character that would end a text; other output has none to need.
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string out;
   text::quoted(std::back_inserter(out), text);
   return out;
@@ -50,7 +50,7 @@ int info(const arguments& asked) {
   output out("-");
   const bool json = asked.format == "json";
   const auto line = [&](const char* name, const std::string& value, bool number = false) {
-    if (json) out.print(",\n \"%s\": %s", name, number ? value.c_str() : quoted(value).c_str());
+    if (json) out.print(",\n \"%s\": %s", name, number ? value.c_str() : in_quotes(value).c_str());
     else out.print("%-16s %s\n", name, value.c_str());
   };
   if (json) out.write("{\"format\": \"perf.data\"");
@@ -167,7 +167,7 @@ class table_printer {
   void row(std::string_view text, const std::vector<std::uint64_t>& values, std::uint64_t whole) {
     std::string shown;
     if (format_ == "json") {
-      out_->print("{\"%s\":%s", names_[0], quoted(text).c_str());
+      out_->print("{\"%s\":%s", names_[0], in_quotes(text).c_str());
       for (std::size_t i = 0; i < values.size(); ++i) out_->print(",\"%s\":%" PRIu64, names_[i + 1], values[i]);
       out_->write("}\n");
       return;

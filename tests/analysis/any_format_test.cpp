@@ -210,7 +210,8 @@ TEST_CASE("the calls of a memtrace are what its instructions call, counted by ha
     std::vector<open_call> stack;
     std::uint64_t instructions = 0, back = 0, target = 0;
     bool called = false;
-    for (const auto entry : memtrace::part_of(file->bytes(), which).entries()) {
+    const auto window = memtrace::part_of(file->bytes(), which);
+    for (const auto entry : window.entries()) {
       const trace_type type = entry[memtrace::entry_record::type];
       const std::uint64_t value = entry[memtrace::entry_record::addr];
       const auto size = entry[memtrace::entry_record::size];

@@ -169,7 +169,8 @@ TEST_CASE("the calls of a recorded trace are what its instructions call, counted
     std::map<std::uint64_t, std::uint64_t> expected, found;
     bool called = false;
     std::uint64_t returns = 0;
-    for (const auto entry : part_of(file, which).entries()) {
+    const auto window = part_of(file, which);
+    for (const auto entry : window.entries()) {
       const trace_type type = entry[entry_record::type];
       if (!is_instruction(type)) continue;
       if (called) ++expected[entry[entry_record::addr]];

@@ -71,27 +71,14 @@ struct throttle_record : record_head {
 static_assert(schema<throttle_record>);
 
 /// The event is no longer held back.
-struct unthrottle_record : record_head {
+struct unthrottle_record : throttle_record {
   static constexpr const char* name = "unthrottle";
-  static constexpr bool has_payload = true;
-  static constexpr field<"time", std::uint64_t> time{};
-  static constexpr field<"id", std::uint64_t> id{};
-  static constexpr field<"stream_id", std::uint64_t> stream_id{};
-  static constexpr layout fields{at<0>(type), at<4>(misc), at<6>(size), at<8>(time), at<16>(id), at<24>(stream_id)};
 };
 static_assert(schema<unthrottle_record>);
 
 /// A thread has begun; `ppid` and `ptid` are those that started it.
-struct fork_record : record_head {
+struct fork_record : exit_record {
   static constexpr const char* name = "fork";
-  static constexpr bool has_payload = true;
-  static constexpr field<"pid", std::int32_t> pid{};
-  static constexpr field<"ppid", std::int32_t> ppid{};
-  static constexpr field<"tid", std::int32_t> tid{};
-  static constexpr field<"ptid", std::int32_t> ptid{};
-  static constexpr field<"time", std::uint64_t> time{};
-  static constexpr layout fields{at<0>(type),  at<4>(misc), at<6>(size),  at<8>(pid),
-                                 at<12>(ppid), at<16>(tid), at<20>(ptid), at<24>(time)};
 };
 static_assert(schema<fork_record>);
 

@@ -70,6 +70,7 @@ set(BACKSIGHT_HEADERS
   include/backsight/core/bytes.hpp
   include/backsight/core/call_trace.hpp
   include/backsight/core/checksum.hpp
+  include/backsight/core/common_when.hpp
   include/backsight/core/cursor.hpp
   include/backsight/core/error.hpp
   include/backsight/core/escape.hpp
@@ -80,6 +81,7 @@ set(BACKSIGHT_HEADERS
   include/backsight/core/hex_dump.hpp
   include/backsight/core/inplace_vector.hpp
   include/backsight/core/lines.hpp
+  include/backsight/core/offset_of.hpp
   include/backsight/core/print.hpp
   include/backsight/core/record.hpp
   include/backsight/core/record_range.hpp

@@ -10,6 +10,9 @@
 // include/linux/ring_buffer.h and kernel/trace/ring_buffer.c (struct ring_buffer_event).
 namespace backsight::ftrace {
 
+/// Values of `type_len` that are no number of words. Source: ring_buffer.h, enum ring_buffer_type.
+enum class ring_type : std::uint8_t { long_data = 0, padding = 29, time_extend = 30, time_stamp = 31 };
+
 /// The first word of every event. Bit-fields fill it as on the machine that wrote it, so one layout serves both byte orders.
 struct ring_event_head {
   static constexpr field<"type_len", std::uint8_t, 5>
@@ -64,16 +67,16 @@ struct ring_format {
   using records = record_list<ring_data, ring_long_data, ring_padding, ring_time_extend, ring_time_stamp>;
   using context = no_context;
   static constexpr order byte_order = O;
-  static constexpr std::size_t head_bytes = 4;
+  static constexpr std::size_t head_bytes = size_of<ring_data>;
 
   [[nodiscard]] static constexpr kind_result kind_of(const std::byte* at, const context&) noexcept {
-    switch (record<ring_data, O>(at)[ring_event_head::type_len]) {
-      case 0: return std::size_t{1};
-      case 29: return std::size_t{2};
-      case 30: return std::size_t{3};
-      case 31: return std::size_t{4};
-      default: return std::size_t{0};
+    switch (static_cast<ring_type>(record<ring_data, O>(at)[ring_event_head::type_len])) {
+      case ring_type::long_data: return records::template index_of<ring_long_data>;
+      case ring_type::padding: return records::template index_of<ring_padding>;
+      case ring_type::time_extend: return records::template index_of<ring_time_extend>;
+      case ring_type::time_stamp: return records::template index_of<ring_time_stamp>;
     }
+    return records::template index_of<ring_data>;
   }
   [[nodiscard]] static constexpr payload_result payload_size(const record<ring_data, O>& item,
                                                              const context&) noexcept {

@@ -88,7 +88,7 @@ class kernel_events {
       const auto function = value("func"), depth = value("depth");
       if (!function || !depth) return false;
       current_.type = entry ? record_type::entry : record_type::exit;
-      // uftrace keeps 48 bits of the address and 10 of the depth, and widens the address by the kernel's base.
+      // uftrace keeps as many bits of both as records have, and widens the address by the kernel's base.
       current_.address = (*function & 0xffffffffffff) | base_;
       current_.depth = static_cast<std::uint16_t>(*depth & 0x3ff);
       current_.more = false;

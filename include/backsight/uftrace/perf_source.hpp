@@ -61,7 +61,7 @@ class perf_source {
     if (item.template is<perf_task>()) {
       const auto r = item.template as<perf_task>();
       current_.time = r[perf_task::time];
-      current_.address = r[perf_head::type] == 7 ? task_new : task_exit;
+      current_.address = r[perf_head::type] == perf_type::fork ? task_new : task_exit;
       tid_ = r[perf_task::tid];
       return true;
     }

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <backsight/core/common_when.hpp>
 #include <backsight/core/record_range.hpp>
 #include <backsight/uftrace/schema.hpp>
 
@@ -27,19 +28,23 @@ struct task_format {
   using records = record_list<function_record<O>, function_with_values<O>, lost_record<O>, event_record<O>, event_with_data<O>>;
   using context = value_sizes;
   static constexpr order byte_order = O;
-  static constexpr std::size_t head_bytes = 16;
-  /// Magic 5, no payload, type entry or exit.
-  static constexpr common_record<function_record<O>, std::uint64_t> common{.mask = 0x3e, .value = 0x28, .offset = 8};
+  static constexpr std::size_t head_bytes = size_of<function_record<O>>;
+  template <class S>
+  static constexpr std::size_t index = records::template index_of<S>;
+  /// A function without values.
+  static constexpr auto common = common_when<function_record<O>, O, std::uint64_t>(
+      is(record_head::magic, record_magic), is(record_head::more, false),
+      is(record_head::type, record_type::entry, record_type::exit));
 
   [[nodiscard]] static constexpr kind_result kind_of(const std::byte* at, const context&) noexcept {
-    const auto word = load<std::uint64_t, O>(at + 8);
-    if ((word >> 3 & 7) != 5) return errc::bad_value;
-    const bool more = (word & 4) != 0;
-    switch (static_cast<record_type>(word & 3)) {
+    const record<function_record<O>, O> head(at);
+    if (head[record_head::magic] != record_magic) return errc::bad_value;
+    const bool more = head[record_head::more];
+    switch (head[record_head::type]) {
       case record_type::entry:
-      case record_type::exit: return std::size_t{more ? 1U : 0U};
-      case record_type::lost: return std::size_t{2};
-      default: return std::size_t{more ? 4U : 3U};
+      case record_type::exit: return more ? index<function_with_values<O>> : index<function_record<O>>;
+      case record_type::lost: return index<lost_record<O>>;
+      default: return more ? index<event_with_data<O>> : index<event_record<O>>;
     }
   }
   [[nodiscard]] static constexpr payload_result payload_size(const record<function_with_values<O>, O>& item, byte_view rest,
@@ -70,26 +75,27 @@ template <order O>
   int depth = -1;
   for (int i = 0; i < enough; ++i) {
     if (at == all.size()) return i != 0;
-    if (all.size() - at < 16) return i != 0;
+    if (all.size() - at < size_of<function_record<O>>) return i != 0;
     const auto next = backsight::detail::decode<task_format<O>>(all.data() + at, all.size() - at, sizes);
     if (next.code != errc::ok) return false;
-    const auto word = load<std::uint64_t, O>(all.data() + at + 8);
-    const auto type = static_cast<record_type>(word & 3);
+    const record<function_record<O>, O> head(all.data() + at);
+    const record_type type = head[record_head::type];
     if (type != record_type::lost) {
-      const auto now = load<std::uint64_t, O>(all.data() + at);
+      const std::uint64_t now = head[record_head::time];
       // A day between two records of one task is not impossible, but more likely damage.
       if (now < time || (time != 0 && now - time > 86'400'000'000'000ULL)) return false;
       if (now == 0) return false;
       time = now;
     }
     if (type == record_type::entry || type == record_type::exit) {
-      const int here = static_cast<int>(word >> 6 & 0x3ff);
-      const int before_entry = here, before_exit = (here + 1) % 1024;
+      constexpr int levels = depth_levels;
+      const int here = head[record_head::depth];
+      const int before_entry = here, before_exit = (here + 1) % levels;
       const int expected = type == record_type::entry ? before_entry : before_exit;
       // longjmp and exceptions leave several levels at once, so only rises by more than one are impossible.
-      if (depth >= 0 && expected > depth && !(depth == 0 && expected == 1023)) return false;
-      if ((word >> 16) == 0) return false;
-      depth = type == record_type::entry ? (here + 1) % 1024 : here;
+      if (depth >= 0 && expected > depth && !(depth == 0 && expected == levels - 1)) return false;
+      if (head[record_head::address] == 0) return false;
+      depth = type == record_type::entry ? (here + 1) % levels : here;
     } else {
       depth = type == record_type::lost ? -1 : depth;
     }
@@ -104,9 +110,10 @@ template <order O>
 constexpr std::size_t task_format<O>::resync(byte_view all, std::size_t from, context& sizes) noexcept {
   std::uint64_t time = 0;
   // The record before the damage, where it has no payload, tells a time.
-  if (from >= 17) {
-    const std::byte* const before = all.data() + from - 17;
-    if ((load<std::uint64_t, O>(before + 8) & 0x3e) == 0x28) time = load<std::uint64_t, O>(before);
+  constexpr std::size_t plain = size_of<function_record<O>>;
+  if (from > plain) {
+    const std::byte* const before = all.data() + from - 1 - plain;
+    if (holds<O>(common, before)) time = record<function_record<O>, O>(before)[record_head::time];
   }
   for (std::size_t at = (from + 7) / 8 * 8; at < all.size(); at += 8) {
     if (detail::plausible_run<O>(all, at, time, sizes)) return at;
@@ -124,17 +131,18 @@ struct perf_format {
   using records = record_list<perf_switch, perf_task, perf_comm, perf_other>;
   using context = no_context;
   static constexpr order byte_order = O;
-  static constexpr std::size_t head_bytes = 8;
+  static constexpr std::size_t head_bytes = size_of<perf_other>;
 
   [[nodiscard]] static constexpr kind_result kind_of(const std::byte* at, const context&) noexcept {
-    if (load<std::uint16_t, O>(at + 6) < 8) return errc::bad_size;
-    switch (load<std::uint32_t, O>(at)) {
-      case 14: return std::size_t{0};
-      case 4:
-      case 7: return std::size_t{1};
-      case 3: return std::size_t{2};
-      default: return std::size_t{3};
+    const record<perf_other, O> head(at);
+    if (head[perf_head::record_size] < size_of<perf_other>) return errc::bad_size;
+    switch (head[perf_head::type]) {
+      case perf_type::context_switch: return records::template index_of<perf_switch>;
+      case perf_type::exit:
+      case perf_type::fork: return records::template index_of<perf_task>;
+      case perf_type::comm: return records::template index_of<perf_comm>;
     }
+    return records::template index_of<perf_other>;
   }
   template <class S>
   [[nodiscard]] static constexpr payload_result payload_size(const record<S, O>& item, const context&) noexcept {

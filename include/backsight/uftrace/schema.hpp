@@ -41,13 +41,18 @@ enum class record_type : std::uint8_t { entry, exit, lost, event };
   return nullptr;
 }
 
+/// `magic` of every record of a task file.
+inline constexpr std::uint8_t record_magic = 5;
+/// Levels that `depth` tells apart: beyond them it begins at 0 again.
+inline constexpr unsigned depth_levels = 1024;
+
 /// The members that every record of a task file (TID.dat) has. The writer builds the second word by shifts, so `type` lies
 /// in its least significant bits in either byte order; the layout below lists the members accordingly.
 struct record_head {
   static constexpr field<"time", std::uint64_t> time{};          ///< nanoseconds of the trace clock; 0 in lost records
   static constexpr field<"type", record_type, 2> type{};
   static constexpr field<"more", bool, 1> more{};                ///< a payload follows
-  static constexpr field<"magic", std::uint8_t, 3> magic{};      ///< always 5
+  static constexpr field<"magic", std::uint8_t, 3> magic{};      ///< record_magic
   static constexpr field<"depth", std::uint16_t, 10> depth{};    ///< functions below this one, modulo 1024
   static constexpr field<"address", std::uint64_t, 48> address{};  ///< of the function; event id; number of lost records
 };
@@ -128,9 +133,12 @@ enum event_id : std::uint64_t {
   first_user_event = 1000000, external_data = 2000000,
 };
 
+/// Types of the records of perf-cpuN.dat that uftrace uses. Source: perf_event_open(2), enum perf_event_type.
+enum class perf_type : std::uint32_t { comm = 3, exit = 4, fork = 7, context_switch = 14 };
+
 /// The head of every record of perf-cpuN.dat. Source: perf_event_open(2), struct perf_event_header.
 struct perf_head {
-  static constexpr field<"type", std::uint32_t> type{};
+  static constexpr field<"type", perf_type> type{};
   static constexpr field<"misc", std::uint16_t> misc{};
   static constexpr field<"size", std::uint16_t> record_size{};  ///< of the whole record, head included
 };

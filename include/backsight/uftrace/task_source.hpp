@@ -16,6 +16,16 @@
 // Source: uftrace's utils/fstack.c (get_task_ustack, read_task_ustack).
 namespace backsight::uftrace {
 
+namespace detail {
+
+/// The head of a function with values, whatever they are.
+template <order O>
+inline constexpr auto function_values =
+    common_when<function_record<O>, O, std::uint64_t>(is(record_head::magic, record_magic), is(record_head::more, true),
+                                                      is(record_head::type, record_type::entry, record_type::exit));
+
+}  // namespace detail
+
 /// The records of one task file with a look-ahead of one, and the time filter.
 class task_source {
  public:
@@ -172,9 +182,10 @@ class task_source {
       for (std::size_t i = 0; i < raw.size() && position + i < bytes.size(); ++i) raw[i] = bytes[position + i];
       damaged_time_ = load<std::uint64_t, O>(raw.data());
     }
-    const bool whole_head = bytes.size() - position >= 16;
-    const bool cut_values = error.code == errc::truncated && whole_head && bytes.size() - position > 16 &&
-                            (load<std::uint64_t, O>(bytes.data() + position + 8) & 0x3e) == 0x2c;
+    const bool whole_head = bytes.size() - position >= size_of<function_record<O>>;
+    const bool cut_values = error.code == errc::truncated && whole_head &&
+                            bytes.size() - position > size_of<function_record<O>> &&
+                            holds<O>(detail::function_values<O>, bytes.data() + position);
     std::size_t next = bytes.size();
     auto context = at.context();
     if (options_->salvage && !cut_values) next = task_format<O>::resync(bytes, position + 1, context);
@@ -183,7 +194,7 @@ class task_source {
       // The function is known, its values are not whole: what is there is given.
       ended_ = true;
       take<O>(bytes.subspan(position), error.offset);
-      current_.payload = bytes.subspan(position + 16);
+      current_.payload = bytes.subspan(position + size_of<function_record<O>>);
       return true;
     }
     if (next >= bytes.size()) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include <backsight/core/offset_of.hpp>
 #include <backsight/core/record_span.hpp>
 #include <backsight/uftrace/depth_repair.hpp>
 #include <backsight/uftrace/files/info.hpp>
@@ -37,12 +38,14 @@ struct time_position {
 /// is no multiple of 16, bad_value at damage or a payload, time_reversed. Damage elsewhere is not seen.
 template <order O>
 [[nodiscard]] constexpr result<time_position> find_by_bisection(byte_view bytes, std::uint64_t time) noexcept {
-  constexpr std::size_t size = 16;
+  constexpr std::size_t size = size_of<function_record<O>>;
+  constexpr auto plain = common_when<function_record<O>, O, std::uint64_t>(is(record_head::magic, record_magic),
+                                                                           is(record_head::more, false));
   if (bytes.size() % size != 0) return {errc::truncated, bytes.size()};
-  const auto word = [&](std::size_t i) { return load<std::uint64_t, O>(bytes.data() + i * size + 8); };
-  const auto time_of = [&](std::size_t i) { return load<std::uint64_t, O>(bytes.data() + i * size); };
-  const auto type_of = [&](std::size_t i) { return static_cast<record_type>(word(i) & 3); };
-  const auto is_plain = [&](std::size_t i) { return (word(i) & 0x3c) == 0x28; };
+  const auto at = [&](std::size_t i) { return record<function_record<O>, O>(bytes.data() + i * size); };
+  const auto time_of = [&](std::size_t i) { return at(i)[record_head::time]; };
+  const auto type_of = [&](std::size_t i) { return at(i)[record_head::type]; };
+  const auto is_plain = [&](std::size_t i) { return holds<O>(plain, bytes.data() + i * size); };
   const std::size_t count = bytes.size() / size;
   // Records between `low` and `high` have times between the two below. What lies in a payload hardly looks like that.
   std::size_t low = 0, high = count;
@@ -71,7 +74,7 @@ template <order O>
     if (!is_plain(low)) return {errc::bad_value, low * size};
     const record_type type = type_of(low);
     if (type != record_type::entry && type != record_type::exit) continue;
-    found.depth = (word(low) >> 6 & 0x3ff) + (type == record_type::exit ? 1U : 0U);
+    found.depth = at(low)[record_head::depth] + (type == record_type::exit ? 1U : 0U);
     break;
   }
   return found;
@@ -206,14 +209,19 @@ class time_index {
     if (bytes.size() < time_index_header::size) return {errc::truncated, bytes.size()};
     const record<time_index_header, order::little> head(bytes.data());
     if (head[time_index_header::magic] != magic) return {errc::bad_magic, 0};
-    if (head[time_index_header::version] != 1) return {errc::unsupported_version, 8};
-    if (head[time_index_header::entry_bytes] != time_index_entry::size) return {errc::bad_size, 12};
+    if (head[time_index_header::version] != 1)
+      return {errc::unsupported_version, offset_of<time_index_header>(time_index_header::version)};
+    if (head[time_index_header::entry_bytes] != time_index_entry::size)
+      return {errc::bad_size, offset_of<time_index_header>(time_index_header::entry_bytes)};
     const byte_view body = bytes.subspan(time_index_header::size);
     if (head[time_index_header::count] > body.size() / time_index_entry::size) return {errc::truncated, bytes.size()};
     const auto count = static_cast<std::size_t>(head[time_index_header::count]);
-    if (body.size() != count * time_index_entry::size) return {errc::bad_size, 16};
-    if (head[time_index_header::file_bytes] != file_bytes) return {errc::bad_size, 24};
-    if (head[time_index_header::checksum] != checksum_of(bytes)) return {errc::checksum, 40};
+    if (body.size() != count * time_index_entry::size)
+      return {errc::bad_size, offset_of<time_index_header>(time_index_header::count)};
+    if (head[time_index_header::file_bytes] != file_bytes)
+      return {errc::bad_size, offset_of<time_index_header>(time_index_header::file_bytes)};
+    if (head[time_index_header::checksum] != checksum_of(bytes))
+      return {errc::checksum, offset_of<time_index_header>(time_index_header::checksum)};
     time_index opened;
     opened.file_bytes_ = file_bytes;
     opened.last_time_ = head[time_index_header::last_time];

@@ -9,6 +9,7 @@
 
 #include <backsight/core/error.hpp>
 #include <backsight/core/lines.hpp>
+#include <backsight/core/offset_of.hpp>
 #include <backsight/uftrace/schema.hpp>
 
 // The file `info`. Source: uftrace's cmds/info.c and cmds/record.c.
@@ -105,9 +106,11 @@ struct info {
   }
   if (bytes.size() < size_of<file_header>) return {errc::truncated, bytes.size()};
   info read;
-  const auto elf_data = std::to_integer<unsigned>(bytes[14]), elf_class = std::to_integer<unsigned>(bytes[15]);
-  if (elf_data != 1 && elf_data != 2) return {errc::bad_value, 14};
-  if (elf_class != 1 && elf_class != 2) return {errc::bad_value, 15};
+  // Single bytes are the same in either byte order.
+  const record<file_header, order::little> raw(bytes.data());
+  const unsigned elf_data = raw[file_header::elf_data], elf_class = raw[file_header::elf_class];
+  if (elf_data != 1 && elf_data != 2) return {errc::bad_value, offset_of<file_header>(file_header::elf_data)};
+  if (elf_class != 1 && elf_class != 2) return {errc::bad_value, offset_of<file_header>(file_header::elf_class)};
   read.byte_order = elf_data == 1 ? order::little : order::big;
   read.is_64 = elf_class == 2;
   with_order(read.byte_order, [&](auto o) {
@@ -118,8 +121,9 @@ struct info {
     read.info_mask = head[file_header::info_mask];
     if (read.has(feature::max_stack)) read.max_stack = head[file_header::max_stack];
   });
-  read.raw_header_size = load<std::uint16_t, order::little>(bytes.data() + 12);
-  if (read.version != 3 && read.version != 4) return {errc::unsupported_version, 8};
+  read.raw_header_size = raw[file_header::header_size];
+  if (read.version != 3 && read.version != 4)
+    return {errc::unsupported_version, offset_of<file_header>(file_header::version)};
 
   trace_error error;
   const auto note = [&error](std::uint64_t offset) {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <backsight/core/offset_of.hpp>
 #include <backsight/core/record_range.hpp>
 #include <backsight/uftrace/files/task_list.hpp>
 
@@ -12,10 +13,15 @@
 // (struct uftrace_msg and those behind it) and utils/data-file.c (read_task_file).
 namespace backsight::uftrace {
 
+/// `magic` of every message.
+inline constexpr std::uint16_t task_message_magic = 0xface;
+/// Types of messages that are in the file.
+enum class task_message_type : std::uint16_t { task = 3, fork = 6, session = 7 };
+
 /// The head of every message; `length` counts the bytes behind it and is not used by readers.
 struct task_message_head {
-  static constexpr field<"magic", std::uint16_t> magic{};  ///< 0xface
-  static constexpr field<"type", std::uint16_t> type{};    ///< 3 task, 6 fork, 7 session
+  static constexpr field<"magic", std::uint16_t> magic{};  ///< task_message_magic
+  static constexpr field<"type", task_message_type> type{};
   static constexpr field<"length", std::uint32_t> length{};
   static constexpr field<"time", std::uint64_t> time{};  ///< nanoseconds of the trace clock
   static constexpr field<"pid", std::uint32_t> pid{};    ///< of a fork: of the parent
@@ -57,13 +63,14 @@ struct task_message_format {
   static constexpr std::size_t head_bytes = 8;
 
   [[nodiscard]] static constexpr kind_result kind_of(const std::byte* at, const context&) noexcept {
-    if (load<std::uint16_t, O>(at) != 0xface) return errc::bad_magic;
-    switch (load<std::uint16_t, O>(at + 2)) {
-      case 3: return std::size_t{0};
-      case 6: return std::size_t{1};
-      case 7: return std::size_t{2};
-      default: return errc::unknown_record;
+    const record<task_message, O> head(at);
+    if (head[task_message_head::magic] != task_message_magic) return errc::bad_magic;
+    switch (head[task_message_head::type]) {
+      case task_message_type::task: return records::template index_of<task_message>;
+      case task_message_type::fork: return records::template index_of<fork_message>;
+      case task_message_type::session: return records::template index_of<session_message>;
     }
+    return errc::unknown_record;
   }
   [[nodiscard]] static constexpr payload_result payload_size(const record<session_message, O>& item,
                                                              const context&) noexcept {
@@ -101,7 +108,8 @@ static_assert(record_format<task_message_format<order::little>> && record_format
         const auto message = item.template as<session_message>();
         event.kind = task_event_kind::session;
         head(message);
-        event.sid = text::as_text(item.bytes().subspan(24, 16));
+        event.sid = text::as_text(
+            item.bytes().subspan(offset_of<session_message>(session_message::sid), session_message::sid.bits / 8));
         event.name = text::as_text(message.payload().first(message[session_message::name_length]));
       }
       list.events.push_back(event);

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+
+#include <backsight/core/schema.hpp>
+
+namespace backsight {
+
+/// The byte at which a member of whole bytes lies in the records of a schema: for errors that tell where a bad value is.
+template <schema S, class F>
+[[nodiscard]] consteval std::size_t offset_of(F) {
+  static_assert(field_of<F, S>, "backsight: this member does not belong to the schema");
+  constexpr auto place = detail::layout_of<S>::template place_of<detail::layout_of<S>::members::template index_of<F>>;
+  static_assert(place.first_bit % 8 == 0 && place.bits % 8 == 0, "backsight: a member of bits has no byte of its own");
+  return place.first_bit / 8;
+}
+
+}  // namespace backsight

@@ -53,6 +53,11 @@ set(BACKSIGHT_HEADERS
   include/backsight/cfi/rule_steps.hpp
   include/backsight/cfi/saved_places.hpp
   include/backsight/cfi/section.hpp
+  include/backsight/cfi/sframe/compare.hpp
+  include/backsight/cfi/sframe/defect.hpp
+  include/backsight/cfi/sframe/frame_rows.hpp
+  include/backsight/cfi/sframe/interval.hpp
+  include/backsight/cfi/sframe/row.hpp
   include/backsight/cfi/sframe/rows.hpp
   include/backsight/cfi/sframe/section.hpp
   include/backsight/cfi/table.hpp
@@ -95,6 +100,7 @@ set(BACKSIGHT_HEADERS
   include/backsight/dwarf/pointer_encoding.hpp
 
   include/backsight/elf/indexed_range.hpp
+  include/backsight/elf/lay_out.hpp
   include/backsight/elf/relocate.hpp
   include/backsight/elf/relocation_kinds.hpp
   include/backsight/elf/schema.hpp

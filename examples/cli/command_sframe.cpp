@@ -8,17 +8,14 @@
 #include <CLI/CLI.hpp>
 
 #include <backsight/cfi/sframe/section.hpp>
-#include <backsight/elf/relocate.hpp>
-#include <backsight/elf/sections.hpp>
 
 #include "commands.hpp"
-#include "elf_input.hpp"
 #include "program.hpp"
+#include "sframe_input.hpp"
 
 namespace cli {
 namespace {
 
-namespace bs = backsight;
 namespace sframe = backsight::cfi::sframe;
 
 std::string register_name(const sframe::section& of, std::uint32_t reg) {
@@ -37,7 +34,9 @@ std::string text_of(const sframe::section& of, const sframe::place& p) {
     case at_cfa: return "c" + with_sign(p.offset);
     case is_cfa: return "c=" + std::to_string(p.offset);
     case at_register: return "(" + register_name(of, p.reg) + with_sign(p.offset) + ")";
-    case is_register: break;
+    case is_register:
+    case expression:
+    case at_expression: break;
   }
   return register_name(of, p.reg) + with_sign(p.offset);
 }
@@ -78,31 +77,15 @@ void print_header(output& out, const sframe::section& of) {
 }
 
 int show_sframe(const std::string& path) {
-  elf_input input;
-  if (const int code = input.open(path); code != success) return code;
-  const auto header = input.image.find_section(".sframe");
-  if (!header) return report_error(path, {bs::errc::missing_section, 0}, ".sframe");
-  const auto found = input.image.section_bytes(*header);
-  if (!found) return report_error(path, found.error());
-  std::vector<std::byte> bytes(found->begin(), found->end());
-  const bool object = bs::elf::needs_relocation(input.image, *header);
-  if (object) {
-    const auto places = bs::elf::relocate(input.image, *header, bytes);
-    if (!places) return input.report(places.error());
-  }
-  const auto report = [&](const sframe::problem& p) {
-    return report_error(path, {sframe::code_of(p.what), header->offset + p.offset},
-                        std::string(".sframe: ") + sframe::name_of(p.what));
-  };
-  const auto opened = sframe::section::open(bytes, header->address, object);
-  if (!opened) return report(opened.bad);
-  const sframe::section& of = opened.section;
+  sframe_input input;
+  if (const int code = input.open(path, false); code != success) return code;
+  const sframe::section& of = input.section;
 
-  int code = input.damage;
+  int code = input.file.damage;
   std::vector<bool> bad(of.function_count());
   of.check([&](const sframe::problem& p, std::uint32_t index) {
     if (index < bad.size()) bad[index] = p.what != sframe::defect::functions_overlap;
-    code = report(p);
+    code = input.report(p);
   });
   output out("-");
   print_header(out, of);
@@ -123,10 +106,17 @@ int show_sframe(const std::string& path) {
 }  // namespace
 
 void add_sframe_command(CLI::App& cfi, int& code) {
-  CLI::App* const command = cfi.add_subcommand("sframe", "Print the rows of a .sframe section");
-  const auto path = std::make_shared<std::string>();
-  command->add_option("ELF", *path, "a program, library or object file")->required();
-  command->callback([path, &code] { code = show_sframe(*path); });
+  CLI::App* const command =
+      cfi.add_subcommand("sframe", "Print the rows of a .sframe section, or compare them with .eh_frame");
+  const auto paths = std::make_shared<std::vector<std::string>>();
+  const auto check = std::make_shared<bool>(false);
+  command->add_option("ELF", *paths, "a program, library or object file; several with --check")->required();
+  command->add_flag("--check", *check, "list the functions of which .sframe says something else than .eh_frame");
+  command->callback([paths, check, &code] {
+    if (*check) code = check_sframe(*paths);
+    else if (paths->size() == 1) code = show_sframe(paths->front());
+    else code = usage, say("backsight: several files are for --check\n");
+  });
 }
 
 }  // namespace cli

@@ -61,6 +61,8 @@ std::string text_of(const sframe::place& p, bool of_cfa = false) {
       if (offset == 0 && !of_cfa) std::snprintf(text, sizeof text, "r%u", p.reg);
       else std::snprintf(text, sizeof text, "r%u%+lld", p.reg, offset);
       break;
+    case expression:
+    case at_expression: break;
   }
   return text;
 }

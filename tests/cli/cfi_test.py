@@ -85,6 +85,64 @@ class SFrame(Files):
             self.assertEqual(int(found[1], 0), elf.index(magic) + offset)
         run("cfi", "sframe", ELF, code=1)
 
+    def compare_with_eh_frame(self, folder):
+        """All files of a folder against its differences.tsv; gives their number and that of the differences."""
+        with open(os.path.join(folder, "differences.tsv"), encoding="utf-8") as text:
+            head, *expected = text.read().splitlines()
+        names = sorted(os.listdir(os.path.join(folder, "elf")))
+        for name in names:
+            of_file = [line for line in expected if line.split("\t")[0] == name]
+            with self.subTest(name):
+                done = subprocess.run([PROGRAM, "cfi", "sframe", "--check", name], capture_output=True,
+                                      cwd=os.path.join(folder, "elf"))
+                self.assertEqual(done.stdout.decode().splitlines(), [head, *of_file])
+                self.assertEqual(done.returncode, 1 if of_file or done.stderr else 0, done.stderr)
+        return len(names), len(expected)
+
+    def test_what_sframe_and_eh_frame_differ_in(self):
+        files, differences = self.compare_with_eh_frame(os.path.join(DATA, "cfi/sframe"))
+        self.assertGreaterEqual(files, 8)
+        self.assertGreaterEqual(differences, 6)
+
+    def test_what_files_of_the_corpus_differ_in(self):
+        corpus = os.path.join(os.environ.get("BACKSIGHT_CORPUS", ""), "sframe")
+        if not os.path.isdir(corpus):
+            self.skipTest("BACKSIGHT_CORPUS is not set or has no sframe")
+        files, differences = self.compare_with_eh_frame(corpus)
+        self.assertGreater(files, 100)
+        self.assertGreater(differences, 200)
+
+    def test_a_changed_offset_is_found(self):
+        """A row's CFA offset, a signal mark and a whole function that .sframe has no more."""
+        name = "cfi/sframe/elf/basic-x86_64.v3.o"
+        out, _ = run("cfi", "sframe", "--check", name)
+        self.assertEqual(out.count("\n"), 1)
+        elf = bytearray(content(name))
+        at = elf.index(b"\xe2\xde")
+        functions, rows_at = struct.unpack_from("<I", elf, at + 8)[0], struct.unpack_from("<I", elf, at + 24)[0]
+        for index in range(functions):
+            rows = at + 28 + rows_at + struct.unpack_from("<I", elf, at + 28 + 16 * index + 12)[0]
+            if elf[rows + 6] & 0x1e != 0:  # The words of the first row: none are the outermost frame.
+                break
+        for offset, change, kind in ((rows + 5 + 2, 8, "differ"), (rows + 2, 0x80, "signal-added")):
+            changed = bytearray(elf)
+            changed[offset] ^= change
+            out, _ = run("cfi", "sframe", "--check", self.write("changed.o", bytes(changed)), code=1)
+            self.assertEqual([line.split("\t")[3] for line in out.splitlines()[1:]], [kind])
+        changed = bytearray(elf)
+        changed[rows + 3] = 31
+        out, err = run("cfi", "sframe", "--check", self.write("changed.o", bytes(changed)), code=1)
+        self.assertEqual([line.split("\t")[3] for line in out.splitlines()[1:]], ["only-eh"])
+        self.assertIn("fde-type", err)
+
+    def test_several_files_are_for_check(self):
+        name = "cfi/sframe/elf/basic-x86_64.v3"
+        _, err = run("cfi", "sframe", name, name, code=2)
+        self.assertIn("--check", err)
+        out, _ = run("cfi", "sframe", "--check", name, name)
+        self.assertEqual(out.count("\n"), 1)
+        run("cfi", "sframe", "--check", name, "absent", code=1)
+
 
 class ObjectFiles(Files):
     def test_rows_are_those_of_other_tools(self):

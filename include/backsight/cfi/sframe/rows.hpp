@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <utility>
 #include <vector>
 
 #include <backsight/cfi/rule.hpp>
 #include <backsight/cfi/section.hpp>
+#include <backsight/cfi/sframe/defect.hpp>
+#include <backsight/cfi/sframe/interval.hpp>
+#include <backsight/cfi/sframe/row.hpp>
 #include <backsight/cfi/sframe/section.hpp>
 #include <backsight/cfi/table_builder.hpp>
 #include <backsight/core/bytes.hpp>
@@ -68,6 +70,8 @@ class row_maker {
       case undefined: rule.kind = rule_kind::undefined; break;
       case at_cfa: rule.kind = rule_kind::at_cfa_offset; break;
       case is_cfa: rule.kind = rule_kind::is_cfa_offset; break;
+      case expression:
+      case at_expression: return;  // Not of SFrame.
       case at_register:
       case is_register:
         if (at.how == is_register && at.offset == 0) {
@@ -92,33 +96,28 @@ class row_maker {
 /// So many rows may come of functions that repeat, and 64 more for each byte of the section.
 inline constexpr std::uint64_t most_repeated = 1 << 20;
 
-/// Calls `f(row, function, expressions)` for each row of a section, ascending by address: what is wrong is left out and
-/// told to `report(problem)`, rows that say the same as the one before are joined, and rows of functions that repeat (PLTs)
-/// are told for each block. A function's rows may begin behind its begin.
+/// Calls `f(function, index, intervals)` for each function of a section in the order of the list, what is broken left out and
+/// told to `report(problem)`; functions that overlap others are told and shown all the same. Rows that say the same as the
+/// one before are joined, and rows of functions that repeat (PLTs) are told for each block. A function's rows may begin
+/// behind its begin. The intervals are valid during the call.
 template <class F, class Report>
-void for_each_row(const section& from, F&& f, Report&& report) {
+void for_each_function(const section& from, F&& f, Report&& report) {
   std::vector<bool> bad(from.function_count());
   from.check([&](const problem& what, std::uint32_t index) {
-    if (index < bad.size()) bad[index] = true;
+    if (index < bad.size()) bad[index] = what.what != defect::functions_overlap;
     report(what);
   });
-  std::vector<std::pair<std::uint64_t, std::uint32_t>> order;
   problem none;
-  for (std::uint32_t i = 0; i < from.function_count(); ++i) {
-    if (!bad[i]) order.emplace_back(from.function_at(i, none).begin, i);
-  }
-  std::sort(order.begin(), order.end());
-  row_maker maker(from);
+  std::vector<interval> intervals;
   std::vector<sframe_row> rows;
   std::uint64_t repeated = 0;
-  for (const auto& [begin, index] : order) {
+  for (std::uint32_t index = 0; index < from.function_count(); ++index) {
+    if (bad[index]) continue;
     const function of = from.function_at(index, none);
     rows.clear();
-    (void)from.for_each_row(of, [&](const sframe_row& r) {
-      if (rows.empty() || !r.same_rules(rows.back())) rows.push_back(r);
-    });
+    intervals.clear();
+    (void)from.for_each_row(of, [&](const sframe_row& r) { rows.push_back(r); });
     const std::uint64_t block = of.repeat != 0 ? of.repeat : of.size;
-    if (block == 0) continue;
     if (of.repeat != 0) {
       repeated += (of.size + block - 1) / block * (rows.size() + 1);
       if (repeated > most_repeated + 64 * from.bytes().size()) {
@@ -129,12 +128,43 @@ void for_each_row(const section& from, F&& f, Report&& report) {
     for (std::uint64_t at = 0; at < of.size; at += block) {
       const std::uint64_t end = std::min<std::uint64_t>(of.size, at + block);
       for (std::size_t i = 0; i < rows.size(); ++i) {
-        const std::uint64_t first = at + rows[i].start;
         const std::uint64_t next = i + 1 < rows.size() ? std::min(end, at + rows[i + 1].start) : end;
-        if (first >= next) continue;
-        const row& made = maker.make(rows[i], begin + first, begin + next);
-        f(made, of, maker.expressions());
+        append_interval(intervals, {of.begin + at + rows[i].start, of.begin + next, rows[i]});
       }
+    }
+    f(of, index, static_cast<const std::vector<interval>&>(intervals));
+  }
+}
+
+/// Calls `f(row, function, expressions)` for each row of a section, ascending by address, as for_each_function tells them;
+/// functions that overlap others are left out.
+template <class F, class Report>
+void for_each_row(const section& from, F&& f, Report&& report) {
+  struct one_function {
+    function what;
+    std::size_t first = 0, count = 0;
+  };
+  std::vector<bool> overlaps(from.function_count());
+  from.check([&](const problem& what, std::uint32_t index) {
+    if (index < overlaps.size()) overlaps[index] = what.what == defect::functions_overlap;
+  });
+  std::vector<one_function> functions;
+  std::vector<interval> rows;
+  for_each_function(
+      from,
+      [&](const function& of, std::uint32_t index, const std::vector<interval>& its) {
+        if (overlaps[index]) return;
+        functions.push_back({of, rows.size(), its.size()});
+        rows.insert(rows.end(), its.begin(), its.end());
+      },
+      report);
+  std::stable_sort(functions.begin(), functions.end(),
+                   [](const one_function& a, const one_function& b) { return a.what.begin < b.what.begin; });
+  row_maker maker(from);
+  for (const one_function& of : functions) {
+    for (std::size_t i = of.first; i < of.first + of.count; ++i) {
+      const row& made = maker.make(rows[i].row, rows[i].begin, rows[i].end);
+      f(made, of.what, maker.expressions());
     }
   }
 }

@@ -82,6 +82,8 @@ set(BACKSIGHT_HEADERS
   include/backsight/core/event.hpp
   include/backsight/core/field.hpp
   include/backsight/core/format.hpp
+  include/backsight/core/format_check.hpp
+  include/backsight/core/format_hooks.hpp
   include/backsight/core/grammar.hpp
   include/backsight/core/hex_dump.hpp
   include/backsight/core/inplace_vector.hpp

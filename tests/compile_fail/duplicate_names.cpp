@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// expect: detail::names_differ({}) [with S = twins]' evaluated to 'false' or else 'detail::names_differ(typename detail::layout_of<twins>::members{})' evaluated to false
+// first: two members of a record have the same name
 #include <backsight/core/record.hpp>
 
 using namespace backsight;

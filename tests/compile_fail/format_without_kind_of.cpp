@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// expect: satisfaction of 'record_format<F>' [with F = format] or else 'format' does not satisfy 'record_format'
+// first: the format has no hook `kind_of`
 #include <backsight/core/record_range.hpp>
 
 using namespace backsight;

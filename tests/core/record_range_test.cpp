@@ -509,6 +509,7 @@ struct far_sighted {
   using context = no_context;
   static constexpr order byte_order = order::little;
   static constexpr std::size_t head_bytes = 4;
+  static constexpr bool head_beyond_end = true;
   static constexpr kind_result kind_of(const std::byte* at, const context&) {
     const auto head = std::to_integer<unsigned>(*at);
     if ((head & 1U) == 0) return records::index_of<tick>;

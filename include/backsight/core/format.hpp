@@ -8,57 +8,20 @@
 
 #include <backsight/core/bytes.hpp>
 #include <backsight/core/error.hpp>
+#include <backsight/core/format_check.hpp>
+#include <backsight/core/format_hooks.hpp>
 #include <backsight/core/grammar.hpp>
 #include <backsight/core/record.hpp>
 
 namespace backsight {
 
-/// The answer of a format to "what begins here": the index of the kind in its record_list, or an error.
-struct kind_result {
-  std::uint32_t kind = 0;
-  errc code = errc::ok;
-
-  constexpr kind_result() = default;
-  constexpr kind_result(std::size_t index) noexcept : kind(static_cast<std::uint32_t>(index)) {}
-  constexpr kind_result(errc error) noexcept : code(error) {}
-};
-
-/// The answer of a format to "how many payload bytes follow the members of this record".
-struct payload_result {
-  std::size_t size = 0;
-  errc code = errc::ok;
-
-  constexpr payload_result() = default;
-  constexpr payload_result(std::size_t bytes) noexcept : size(bytes) {}
-  constexpr payload_result(errc error) noexcept : code(error) {}
-};
-
-/// The kind of record that makes up most of a stream, told by a mask over one of its words (of `Word`'s size, read in the
-/// format's byte order, at byte `offset`): a record begins here when (word & mask) == value. Ranges test it first, and runs of it are found
-/// many records at a time. It has no payload, may follow itself, is valid whenever the test holds, and leaves the
-/// context as it is.
-template <schema S, std::unsigned_integral Word>
-struct common_record {
-  using schema_type = S;
-  using word_type = Word;
-  static_assert(sizeof(Word) <= size_of<S>, "backsight: the word of a common record lies inside the record");
-  static_assert(!has_payload<S>, "backsight: a common record has no payload");
-  Word mask = 0;
-  Word value = 0;
-  std::size_t offset = 0;
-};
-
-/// For a format whose lengths and kinds need nothing but the record's own bytes.
-struct no_context {
-  [[nodiscard]] friend constexpr bool operator==(const no_context&, const no_context&) = default;
-};
-
 /// A format: how to tell record kinds apart, how long each is, and what may follow what. A type with
 ///   `using records = record_list<A, B, ...>;`        the kinds;
 ///   `static constexpr order byte_order`;
-///   `static constexpr std::size_t head_bytes`        bytes that kind_of looks at; where fewer are left, for a record that
-///       is smaller than that, it sees zeros behind them;
-///   `using context = ...;`                           what lengths depend on beside the bytes, or no_context;
+///   `static constexpr std::size_t head_bytes`        bytes that kind_of looks at: no more than the smallest record has, or with
+///       `static constexpr bool head_beyond_end = true` any number: where fewer are left, it sees zeros behind them;
+///   `using context = ...;`                           what lengths depend on beside the bytes, or no_context; trivially copyable,
+///       at most 64 bytes, because every step copies it;
 ///   `static constexpr kind_result kind_of(const std::byte*, const context&)`;
 /// and, where the format needs it,
 ///   `static constexpr payload_result payload_size(record<S, byte_order>, const context&)`  for each S with a payload, or
@@ -72,13 +35,9 @@ struct no_context {
 ///   `static constexpr std::size_t resync(byte_view, std::size_t from, context&)`  the first offset at or after `from`
 ///       where reading can safely start again, or the size of the view; one that gives less than `from` ends the walk.
 /// None of them throws; all offsets and sizes are checked by the range before use.
+/// A hook of another signature is a compile error that names it: see format_check.
 template <class F>
-concept record_format = requires(const std::byte* at, const typename F::context& context) {
-  requires(F::records::size > 0);
-  { F::byte_order } -> std::convertible_to<order>;
-  { F::head_bytes } -> std::convertible_to<std::size_t>;
-  { F::kind_of(at, context) } -> std::same_as<kind_result>;
-};
+concept record_format = requires { requires(F::records::size > 0); } && format_check<F>;
 
 namespace detail {
 
@@ -174,14 +133,6 @@ template <record_format F, std::size_t... Is>
   step result{0, no_kind, errc::unknown_record};
   (void)((kind == Is && (result = decode_as<F, typename F::records::template at<Is>>(at, available, context, kind), true)) || ...);
   return result;
-}
-
-/// The size of the smallest record of F, without payload.
-template <class... Schemas>
-[[nodiscard]] consteval std::size_t smallest_of(type_list<Schemas...>) noexcept {
-  std::size_t smallest = ~std::size_t{0};
-  ((smallest = size_of<Schemas> < smallest ? size_of<Schemas> : smallest), ...);
-  return smallest;
 }
 
 /// decode where fewer bytes are left than kind_of looks at: a record that ends there is smaller.

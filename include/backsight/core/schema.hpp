@@ -33,9 +33,10 @@ struct type_list {
   template <class T>
   static constexpr std::size_t count = (std::size_t{0} + ... + std::size_t{std::is_same_v<T, Ts>});
 
-  /// The index of the first T; `size` when there is none.
+  /// The index of T.
   template <class T>
   static constexpr std::size_t index_of = [] {
+    static_assert(count<T> != 0, "backsight: this record or member is not in the list");
     const std::array<bool, size + 1> same{std::is_same_v<T, Ts>..., true};
     std::size_t index = 0;
     while (!same[index]) ++index;
@@ -116,11 +117,13 @@ class layout {
   static constexpr std::size_t member_count = members::size;
 
   consteval layout() = default;
-  consteval explicit layout(Groups...) {}
+  consteval explicit layout(Groups...)
+    requires(sizeof...(Groups) != 0)
+  {}
 
  private:
-  static constexpr bool ordered(bool overlap) {
-    std::size_t end = 0;
+  static constexpr bool ordered([[maybe_unused]] bool overlap) {
+    [[maybe_unused]] std::size_t end = 0;
     bool good = true;
     ((good = good && (group<Groups>::stated_offset == detail::anywhere ||
                       (overlap ? group<Groups>::stated_offset >= end : group<Groups>::stated_offset <= end)),
@@ -134,7 +137,7 @@ class layout {
   static constexpr auto derived = [] {
     detail::placements_and_size<member_count> result;
     std::size_t index = 0;
-    const auto place = [&]<std::size_t Bits, class... Members>(detail::type_list<Members...>,
+    [[maybe_unused]] const auto place = [&]<std::size_t Bits, class... Members>(detail::type_list<Members...>,
                                                                std::integral_constant<std::size_t, Bits>) {
       std::size_t bit = result.bytes * 8;
       ((result.places[index++] = {bit, Members::bits}, bit += Members::bits), ...);
@@ -172,7 +175,7 @@ using layout_of = std::remove_cvref_t<decltype(S::fields)>;
 }
 
 template <class... Members>
-consteval bool names_differ(type_list<Members...>) {
+consteval bool differ(type_list<Members...>) {
   // Not null pointers for padding: under -fsanitize=undefined GCC 12 does not compare them in a constant expression.
   const std::array<const char*, sizeof...(Members) + 1> names{Members::name()..., ""};
   const std::array<bool, sizeof...(Members) + 1> unnamed{Members::is_padding..., true};
@@ -182,6 +185,12 @@ consteval bool names_differ(type_list<Members...>) {
     }
   }
   return true;
+}
+
+template <class Members>
+consteval bool names_differ(Members list) {
+  static_assert(differ(Members{}), "backsight: two members of a record have the same name");
+  return differ(list);
 }
 
 // A member may itself be called size or has_payload; only a number states the size of the record, only a bool a payload.

@@ -58,8 +58,10 @@ set(BACKSIGHT_HEADERS
   include/backsight/cfi/sframe/frame_rows.hpp
   include/backsight/cfi/sframe/interval.hpp
   include/backsight/cfi/sframe/row.hpp
+  include/backsight/cfi/sframe/row_words.hpp
   include/backsight/cfi/sframe/rows.hpp
   include/backsight/cfi/sframe/section.hpp
+  include/backsight/cfi/sframe/writer.hpp
   include/backsight/cfi/table.hpp
   include/backsight/cfi/table_builder.hpp
   include/backsight/cfi/table_encoder.hpp

@@ -106,16 +106,27 @@ int show_sframe(const std::string& path) {
 }  // namespace
 
 void add_sframe_command(CLI::App& cfi, int& code) {
-  CLI::App* const command =
-      cfi.add_subcommand("sframe", "Print the rows of a .sframe section, or compare them with .eh_frame");
-  const auto paths = std::make_shared<std::vector<std::string>>();
-  const auto check = std::make_shared<bool>(false);
-  command->add_option("ELF", *paths, "a program, library or object file; several with --check")->required();
-  command->add_flag("--check", *check, "list the functions of which .sframe says something else than .eh_frame");
-  command->callback([paths, check, &code] {
-    if (*check) code = check_sframe(*paths);
-    else if (paths->size() == 1) code = show_sframe(paths->front());
-    else code = usage, say("backsight: several files are for --check\n");
+  CLI::App* const command = cfi.add_subcommand("sframe", "Print, compare or write a .sframe section");
+  struct sframe_options {
+    std::vector<std::string> paths;
+    std::string output;
+    bool check = false, write = false;
+  };
+  const auto options = std::make_shared<sframe_options>();
+  command->add_option("ELF", options->paths, "a program, library or object file; several with --check")->required();
+  CLI::Option* const check = command->add_flag(
+      "--check", options->check, "list the functions of which .sframe says something else than .eh_frame");
+  CLI::Option* const write =
+      command->add_flag("--write", options->write, "copy the file with a .sframe made of its .eh_frame");
+  CLI::Option* const output =
+      command->add_option("-o,--output", options->output, "with --write: where to; - is stdout");
+  write->needs(output)->excludes(check);
+  output->needs(write);
+  command->callback([options, &code] {
+    if (options->check) code = check_sframe(options->paths);
+    else if (options->paths.size() != 1) code = usage, say("backsight: several files are for --check\n");
+    else if (options->write) code = write_sframe(options->paths.front(), options->output);
+    else code = show_sframe(options->paths.front());
   });
 }
 

@@ -69,4 +69,7 @@ struct sframe_input {
 /// `cfi sframe --check`: what .sframe and .eh_frame of the files differ in; bad_input when they do.
 int check_sframe(const std::vector<std::string>& paths);
 
+/// `cfi sframe --write`: a copy of a linked file with a section .sframe of version 3 made of its .eh_frame.
+int write_sframe(const std::string& path, const std::string& output_path);
+
 }  // namespace cli

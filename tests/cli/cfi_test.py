@@ -135,6 +135,56 @@ class SFrame(Files):
         self.assertEqual([line.split("\t")[3] for line in out.splitlines()[1:]], ["only-eh"])
         self.assertIn("fde-type", err)
 
+    def write_all(self, folder, objdump=None):
+        """Writes .sframe for all linked files of a folder, which then says what .eh_frame says; gives their number."""
+        count, written = 0, os.path.join(self.folder.name, "written")
+        for name in sorted(os.listdir(folder)):
+            if name.endswith(".o"):
+                continue
+            with self.subTest(name):
+                _, err = run("cfi", "sframe", "--write", os.path.join(folder, name), "-o", written)
+                left_out = sum(int(line.split()[0]) for line in err.splitlines()[1:])
+                done = subprocess.run([PROGRAM, "cfi", "sframe", "--check", written], capture_output=True)
+                lines = [line.split("\t") for line in done.stdout.decode().splitlines()[1:]]
+                # Where .eh_frame has no CFA at first, SFrame has no row at first.
+                kinds = [line[3] for line in lines if line[3] != "differ" or not re.match(r"0x0\.\.0x[0-9a-f]+ \? ", line[5])]
+                self.assertEqual(kinds, ["only-eh"] * left_out)
+                self.assertEqual(done.stderr, b"")
+                if objdump:
+                    shown = subprocess.run([objdump, "--sframe=.sframe", written], capture_output=True, check=True)
+                    text = shown.stdout.decode()
+                    out, _ = run("cfi", "sframe", written)
+                    self.assertEqual(self.lines(text[text.index("  Header :"):]), self.lines(out))
+                count += 1
+        return count
+
+    def test_what_is_written_says_what_eh_frame_says(self):
+        self.assertGreaterEqual(self.write_all(os.path.join(DATA, "cfi/sframe/elf")), 8)
+        run("cfi", "sframe", "--write", "cfi/sframe/elf/basic-x86_64.v3.o", "-o", os.path.join(self.folder.name, "o"), code=1)
+        run("cfi", "sframe", "--write", ELF, code=2)
+        run("cfi", "sframe", "--write", "--check", ELF, "-o", os.path.join(self.folder.name, "o"), code=2)
+
+    def test_what_is_written_of_the_corpus_says_what_eh_frame_says(self):
+        corpus = os.path.join(os.environ.get("BACKSIGHT_CORPUS", ""), "sframe/elf")
+        if not os.path.isdir(corpus):
+            self.skipTest("BACKSIGHT_CORPUS is not set or has no sframe")
+        self.assertGreater(self.write_all(corpus), 70)
+
+    def test_objdump_shows_what_is_written(self):
+        """binutils 2.46 or newer, of the machine or named by BACKSIGHT_OBJDUMP."""
+        objdump = os.environ.get("BACKSIGHT_OBJDUMP", "objdump")
+        try:
+            version = subprocess.run([objdump, "--version"], capture_output=True, text=True).stdout.split("\n")[0]
+        except OSError:
+            self.skipTest(f"there is no {objdump}")
+        found = re.search(r"(\d+)\.(\d+)", version.rsplit(" ", 1)[-1])
+        if not found or (int(found[1]), int(found[2])) < (2, 46):
+            self.skipTest(f"{version} does not know version 3")
+        folder = os.path.join(os.environ.get("BACKSIGHT_CORPUS", ""), "sframe/elf")
+        if not os.path.isdir(folder):
+            folder = os.path.join(DATA, "cfi/sframe/elf")
+        self.assertGreaterEqual(self.write_all(folder, objdump), 8)
+
     def test_several_files_are_for_check(self):
         name = "cfi/sframe/elf/basic-x86_64.v3"
         _, err = run("cfi", "sframe", name, name, code=2)

@@ -39,7 +39,8 @@ struct frame_function {
 template <class Arch, order O>
 class frame_reader {
  public:
-  frame_reader(const cfi::section<O>& from, abi of) : section_(from), registers_(registers_of(of)), memory_(1) {}
+  frame_reader(const cfi::section<O>& from, abi of)
+      : section_(from), abi_(of), registers_(registers_of(of)), memory_(1) {}
 
   /// Calls `f(frame_function)` for each FDE that covers something, in the order of the section; the function is valid
   /// during the call. Calls `report(trace_error)` for those that are left out.
@@ -98,9 +99,13 @@ class frame_reader {
       to.outermost = true;
       return append_interval(made_.rows, one);
     }
-    const register_rule* stack = r.rules.find(registers_.stack_pointer);
-    if (stack != nullptr && (stack->kind != rule_kind::is_cfa_offset || stack->value != 0))
-      made_.moves_stack_pointer = true;
+    if (const register_rule* stack = r.rules.find(registers_.stack_pointer)) {
+      // On s390x the caller's is 160 below the CFA, and saved there too.
+      const bool usual = abi_ == abi::s390x ? stack->kind == rule_kind::at_cfa_offset ||
+                                                  (stack->kind == rule_kind::is_cfa_offset && stack->value == -160)
+                                            : stack->kind == rule_kind::is_cfa_offset && stack->value == 0;
+      made_.moves_stack_pointer = made_.moves_stack_pointer || !usual;
+    }
     to.return_address_signed = (r.return_address_signed & 1U) != 0;
     to.return_address = place_of(back);
     to.frame_pointer = place_of(r.rules.find(registers_.frame_pointer));
@@ -193,6 +198,7 @@ class frame_reader {
   }
 
   cfi::section<O> section_;
+  abi abi_;
   registers registers_;
   std::vector<context<>> memory_;
   frame_function made_;

@@ -4,14 +4,18 @@ set(BACKSIGHT_HEADERS
   include/backsight/backsight.hpp
   include/backsight/version.hpp
 
+  include/backsight/analysis/call_filter.hpp
+  include/backsight/analysis/call_list.hpp
   include/backsight/analysis/call_stack.hpp
   include/backsight/analysis/call_stacks.hpp
   include/backsight/analysis/call_tree.hpp
   include/backsight/analysis/distribution.hpp
   include/backsight/analysis/filter.hpp
   include/backsight/analysis/function_table.hpp
+  include/backsight/analysis/neighbours.hpp
   include/backsight/analysis/parallel.hpp
   include/backsight/analysis/run.hpp
+  include/backsight/analysis/time_table.hpp
 
   include/backsight/cfi/address_space.hpp
   include/backsight/cfi/arch/aarch64.hpp
@@ -79,6 +83,7 @@ set(BACKSIGHT_HEADERS
   include/backsight/core/checksum.hpp
   include/backsight/core/common_when.hpp
   include/backsight/core/cursor.hpp
+  include/backsight/core/duration.hpp
   include/backsight/core/error.hpp
   include/backsight/core/escape.hpp
   include/backsight/core/event.hpp
@@ -123,6 +128,7 @@ set(BACKSIGHT_HEADERS
   include/backsight/ftrace/schema.hpp
 
   include/backsight/io/container.hpp
+  include/backsight/io/file_kind.hpp
   include/backsight/io/inflate.hpp
   include/backsight/io/lz4_frame.hpp
   include/backsight/io/mapped_file.hpp

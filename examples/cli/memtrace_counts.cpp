@@ -59,25 +59,25 @@ void print_row(table& to, const std::string& tid, const std::optional<std::uint6
   to.end_row();
 }
 
-int final_table(const std::vector<trace_folder>& folders, output& out) {
+int final_table(const arguments& asked, const std::vector<trace_folder>& folders, output& out) {
   int code = success;
-  table rows(out, "tsv",
-             {{"tid"},
-              {"window"},
-              {"instrs"},
-              {"unique_pcs"},
-              {"nofetch"},
-              {"prefetches"},
-              {"loads"},
-              {"stores"},
-              {"sched"},
-              {"xfer"},
-              {"syscalls"},
-              {"maybe_blocking"},
-              {"other_markers"},
-              {"encodings"},
-              {"exit"},
-              {"records_in_file"}},
+  table rows(out, asked.format,
+             {{"tid", {}, 8},
+              {"window", {}, 10},
+              {"instrs", {}, 10},
+              {"unique_pcs", {}, 10},
+              {"nofetch", {}, 10},
+              {"prefetches", {}, 10},
+              {"loads", {}, 10},
+              {"stores", {}, 10},
+              {"sched", {}, 10},
+              {"xfer", {}, 10},
+              {"syscalls", {}, 10},
+              {"maybe_blocking", {}, 14},
+              {"other_markers", {}, 13},
+              {"encodings", {}, 10},
+              {"exit", {}, 10},
+              {"records_in_file", {}, 15}},
              {.head_with_a_row = true});
   for (const trace_folder& folder : folders) {
     // "-" sorts before every ordinal: no window is the smallest optional.
@@ -86,6 +86,17 @@ int final_table(const std::vector<trace_folder>& folders, output& out) {
       file_counts counts;
       if (const trace_error error = count_file(path, counts)) code = report_damage(path, error);
       if (counts.records == 0) continue;
+      if (!asked.per_window) {
+        // One thread has the pcs of the whole file; of several it is not known who ran which.
+        std::map<std::uint64_t, record_counts> of_threads;
+        for (const section_counts& section : counts.sections) of_threads[section.tid] += section.counts;
+        if (of_threads.size() == 1) of_threads.begin()->second.unique_pcs = counts.pcs.size();
+        for (const auto& [tid, sum] : of_threads) {
+          print_row(rows, std::to_string(tid), std::nullopt, sum, of_threads.size() != 1, counts.records);
+          sums[std::nullopt] += sum;
+        }
+        continue;
+      }
       for (const section_counts& section : counts.sections) {
         print_row(rows, std::to_string(section.tid), section.window, section.counts, false, counts.records);
         sums[section.window] += section.counts;
@@ -93,22 +104,23 @@ int final_table(const std::vector<trace_folder>& folders, output& out) {
     }
     for (const auto& [window, sum] : sums) print_row(rows, "*", window, sum, true, 0);
   }
+  rows.finish();
   return code;
 }
 
-int raw_table(const std::vector<trace_folder>& folders, output& out) {
+int raw_table(const arguments& asked, const std::vector<trace_folder>& folders, output& out) {
   int code = success;
-  table rows(out, "tsv",
-             {{"file"},
-              {"tid"},
-              {"window"},
-              {"records"},
-              {"blocks"},
-              {"instrs_in_blocks"},
-              {"memrefs"},
-              {"timestamps"},
-              {"window_markers"},
-              {"footer"}},
+  table rows(out, asked.format,
+             {{"file", {}, 10},
+              {"tid", {}, 8},
+              {"window", {}, 10},
+              {"records", {}, 10},
+              {"blocks", {}, 10},
+              {"instrs_in_blocks", {}, 16},
+              {"memrefs", {}, 10},
+              {"timestamps", {}, 10},
+              {"window_markers", {}, 14},
+              {"footer", {}, 10}},
              {.head_with_a_row = true});
   for (const trace_folder& folder : folders) {
     for (const std::string& path : folder.files) {
@@ -132,7 +144,22 @@ int raw_table(const std::vector<trace_folder>& folders, output& out) {
       if (!begun) continue;
       // The folder is called raw whatever its name, as in the tables that other tools make.
       const std::string name = "raw/" + (folder.window.empty() ? "" : folder.window + "/") + base_name(path);
-      for (const raw_window_counts& c : counter.windows()) {
+      std::vector<raw_window_counts> windows = counter.windows();
+      if (!asked.per_window) {
+        raw_window_counts sum;
+        sum.window = {};
+        for (const raw_window_counts& c : windows) {
+          sum.entries += c.entries;
+          sum.blocks += c.blocks;
+          sum.instructions += c.instructions;
+          sum.memrefs += c.memrefs;
+          sum.timestamps += c.timestamps;
+          sum.window_markers += c.window_markers;
+          sum.footers += c.footers;
+        }
+        windows = {sum};
+      }
+      for (const raw_window_counts& c : windows) {
         rows.text(name).number(counter.tid()).number(c.window);
         for (const std::uint64_t count :
              {c.entries, c.blocks, c.instructions, c.memrefs, c.timestamps, c.window_markers, c.footers})
@@ -141,6 +168,7 @@ int raw_table(const std::vector<trace_folder>& folders, output& out) {
       }
     }
   }
+  rows.finish();
   return code;
 }
 
@@ -291,14 +319,14 @@ int basic_counts(const trace_folder& folder, output& out) {
 
 }  // namespace
 
-int counts(const options& asked) {
+int counts(const arguments& asked) {
   const std::vector<trace_folder> folders = folders_at(asked.path());
   if (folders.empty()) return report_error(asked.path(), "no memtraces are here");
-  output out(asked.output);
+  output out("-");
   for (const trace_folder& folder : folders) {
     for (const std::string& path : folder.files) {
       const auto kind = stage_of(path);
-      if (kind.partial() == stage::raw && asked.as.empty()) return out.close(raw_table(folders, out));
+      if (kind.partial() == stage::raw && asked.as.empty()) return out.close(raw_table(asked, folders, out));
       if (kind.partial() == stage::final) break;
     }
   }
@@ -306,7 +334,7 @@ int counts(const options& asked) {
     note_first_folder(folders);
     return out.close(basic_counts(folders.front(), out));
   }
-  return out.close(final_table(folders, out));
+  return out.close(final_table(asked, folders, out));
 }
 
 }  // namespace cli::memtrace

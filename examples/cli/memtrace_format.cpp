@@ -19,16 +19,20 @@ using namespace backsight;
 using namespace backsight::memtrace;
 using memtrace::stage;
 
-bool detect(const std::string& path, byte_view) {
+/// Files of that stage are at the path; a folder with others too is one of final files, which tell all.
+bool has(const std::string& path, stage wanted) {
   for (const auto& folder : memtrace::folders_at(path)) {
     for (const std::string& file : folder.files) {
       // A missing library is for the command to report.
       const auto kind = memtrace::stage_of(file);
-      if (kind.partial() != stage::unknown || (is_directory(path) && kind.error().code == errc::compressed)) return true;
+      if (kind.partial() == wanted) return true;
+      if (wanted == stage::final && is_directory(path) && kind.error().code == errc::compressed) return true;
     }
   }
   return false;
 }
+bool detect_final(const std::string& path, byte_view) { return has(path, stage::final); }
+bool detect_raw(const std::string& path, byte_view) { return has(path, stage::raw); }
 
 std::string names_of(std::uint64_t type) {
   std::string names;
@@ -193,13 +197,33 @@ int dump(const arguments& asked) {
 
 }  // namespace
 
-const trace_format memtrace_format{.name = "memtrace",
-                                   .detect = detect,
+const trace_format memtrace_format{.bit = final_bit,
+                                   .name = "memtrace",
+                                   .a_trace = "a memtrace",
+                                   .tool = "drmemtrace",
+                                   .detect = detect_final,
                                    .info = info,
                                    .dump = dump,
                                    .report = memtrace::report,
                                    .stacks = memtrace::stacks,
                                    .graph = memtrace::graph,
-                                   .export_to = memtrace::export_to};
+                                   .export_to = memtrace::export_to,
+                                   .counts = memtrace::counts,
+                                   .view = memtrace::view,
+                                   .windows = memtrace::windows,
+                                   .split = memtrace::split,
+                                   .merge = memtrace::merge,
+                                   .check = memtrace::check};
+
+const trace_format raw_memtrace_format{.bit = raw_bit,
+                                       .name = "raw memtrace",
+                                       .a_trace = "a raw memtrace",
+                                       .tool = "drmemtrace",
+                                       .detect = detect_raw,
+                                       .info = info,
+                                       .dump = dump,
+                                       .counts = memtrace::counts,
+                                       .windows = memtrace::windows,
+                                       .check = memtrace::check};
 
 }  // namespace cli

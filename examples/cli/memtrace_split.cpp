@@ -86,7 +86,7 @@ std::optional<final_header> header_of(const std::string& path, int& code) {
 
 }  // namespace
 
-int split(const options& asked) {
+int split(const arguments& asked) {
   const std::vector<trace_folder> folders = folders_at(asked.path());
   if (folders.empty()) return report_error(asked.path(), "no memtraces are here");
   for (const trace_folder& folder : folders) {
@@ -130,7 +130,7 @@ int split(const options& asked) {
   return out.close(code);
 }
 
-int merge(const options& asked) {
+int merge(const arguments& asked) {
   const std::vector<trace_folder> folders = folders_at(asked.path());
   if (folders.empty()) return report_error(asked.path(), "no memtraces are here");
   int code = success;

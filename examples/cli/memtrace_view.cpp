@@ -316,7 +316,7 @@ class viewer {
 
 }  // namespace
 
-int view(const options& asked) {
+int view(const arguments& asked) {
   const std::vector<trace_folder> folders = folders_at(asked.path());
   if (folders.empty()) return report_error(asked.path(), "no memtraces are here");
   output out(asked.output);

@@ -60,7 +60,7 @@ trace_error windows_of(const std::string& path, std::uint32_t number, std::vecto
   return head->address_size == 4 ? scan<std::uint32_t>(path, number, into) : scan<std::uint64_t>(path, number, into);
 }
 
-table table_of(const options& asked, output& out) {
+table table_of(const arguments& asked, output& out) {
   return table(out, asked.format,
                {{"tid", {}, 10},
                 {"window", {}, 6},
@@ -107,7 +107,7 @@ void read_content(const set_file& file, indexed_file& into) {
 }
 
 /// The windows that the index at asked.index has; reports an error and gives its exit code when it is not one of these files.
-int windows_from_index(const options& asked, const std::vector<set_file>& files, std::vector<indexed_window>& found) {
+int windows_from_index(const arguments& asked, const std::vector<set_file>& files, std::vector<indexed_window>& found) {
   std::error_code ignored;
   const auto refuse = [&](const std::string& why) {
     (void)report_error(asked.index, why + "; it is neither used nor overwritten");
@@ -163,7 +163,7 @@ int write_index(const std::string& path, const std::vector<indexed_window>& all,
 
 }  // namespace
 
-int windows(const options& asked) {
+int windows(const arguments& asked) {
   const std::vector<trace_folder> folders = folders_at(asked.path());
   if (folders.empty()) return report_error(asked.path(), "no memtraces are here");
   std::vector<set_file> files;

@@ -301,7 +301,9 @@ bool detect(const std::string& path, byte_view head) { return data::is_recording
 
 }  // namespace
 
-const trace_format perf_format{.name = "perf.data",
+const trace_format perf_format{.bit = perf_bit,
+                               .name = "perf.data",
+                               .a_trace = "a perf.data recording",
                                .tool = nullptr,
                                .detect = detect,
                                .info = info,

@@ -24,8 +24,49 @@ namespace cli {
 /// Exit codes of the program.
 enum exit_code : int { success = 0, bad_input = 1, usage = 2 };
 
-/// What the user asked for. One spelling for all commands and formats; a command reads what concerns it.
-struct arguments {
+/// Which calls to show, for every trace that has calls.
+struct call_filters {
+  std::vector<std::string> functions;  ///< patterns of functions to show
+  std::vector<std::string> excluded;   ///< patterns of functions to leave out with what they call
+  std::vector<std::string> hidden;     ///< patterns of functions to leave out alone
+  std::string match;                   ///< the kind of these patterns
+  std::optional<std::int32_t> depth;   ///< levels to show
+  std::string filter_time;             ///< leave out what took less
+  std::string range;                   ///< START~STOP
+  std::vector<std::uint32_t> tids;     ///< threads to show
+  std::vector<std::uint32_t> pids;     ///< processes to show
+
+  /// Some calls are to be left out.
+  [[nodiscard]] bool any() const {
+    return !functions.empty() || !excluded.empty() || !hidden.empty() || depth || !filter_time.empty() || !range.empty() ||
+           !tids.empty() || !pids.empty();
+  }
+};
+
+/// What only uftrace directories have.
+struct uftrace_options {
+  bool by_task = false;               ///< tasks in place of functions
+  bool averages = false;              ///< report: average, minimum, maximum and deviation
+  bool no_merge = false;              ///< replay: an entry and its exit on lines of their own
+  bool raw = false;                   ///< dump: names and values, in the layout of uftrace
+  std::string fields;                 ///< replay: the columns
+  std::vector<std::string> triggers;  ///< patterns of functions with what happens there
+};
+
+/// What only memtraces have.
+struct memtrace_options {
+  std::optional<std::uint64_t> window;  ///< the one window to show
+  bool per_window = false;
+  bool force = false;  ///< write into a folder that is not empty
+};
+
+/// What only perf.data recordings have.
+struct perf_options {
+  std::vector<std::string> sysroots;  ///< folders with copies of the recorded machine's files
+};
+
+/// What the user asked for. One spelling for all commands and formats; what an option has no effect on refuses it, see options.hpp.
+struct arguments : call_filters, uftrace_options, memtrace_options, perf_options {
   std::vector<std::string> paths;
   std::string format = "text";  ///< text, csv, tsv or json
   std::string as;               ///< the tool whose output to print byte for byte
@@ -33,28 +74,14 @@ struct arguments {
   std::string output = "-";
   std::string symbols;
   std::string sort;
+  std::string by;     ///< what the rows of a report are
+  std::string index;  ///< where indices are kept
+  std::string about;  ///< graph: the function whose callers and callees to show
   std::optional<std::uint64_t> begin, end, limit;
   bool hex = false;
   bool deduce_calls = false;
+  bool full_names = false;
   unsigned jobs = 1;
-  bool by_task = false;     ///< tasks in place of functions
-  bool averages = false;    ///< report: average, minimum, maximum and deviation
-  bool no_merge = false;    ///< replay: an entry and its exit on lines of their own
-  bool raw = false;         ///< dump: the records of a uftrace directory as they are, task by task
-  bool true_depth = false;  ///< undo what uftrace's depth field lost
-  std::string fields;       ///< replay: the columns
-  std::string filter_time;  ///< leave out what took less
-  std::vector<std::string> functions;  ///< patterns of functions to show
-  std::vector<std::string> excluded;   ///< patterns of functions to leave out with what they call
-  std::vector<std::string> hidden;     ///< patterns of functions to leave out alone
-  std::vector<std::string> triggers;   ///< patterns of functions with what happens there
-  std::string match;                   ///< the kind of these patterns
-  std::string range;                   ///< START~STOP
-  std::string index;                   ///< the folder of kept indices
-  std::vector<std::uint32_t> tids;     ///< tasks to show
-  std::optional<std::int32_t> depth;   ///< levels to show
-  std::vector<std::string> sysroots;   ///< perf.data: folders with copies of the recorded machine's files
-  std::string by;                      ///< perf.data: what the rows of a report are
 
   [[nodiscard]] const std::string& path() const { return paths.front(); }
 };
@@ -99,13 +126,19 @@ inline constexpr std::uint64_t bytes_between_updates = events_between_updates * 
 /// A file or a folder exists at `path`.
 [[nodiscard]] bool is_directory(const std::string& path);
 
+class call_task;
+
 /// What the program can do with one kind of trace; null where a command means nothing for it.
 struct trace_format {
-  const char* name = nullptr;
+  std::uint32_t bit = 0;         ///< of a format_set, see options.hpp
+  const char* name = nullptr;    ///< in the matrix
+  const char* a_trace = nullptr; ///< in a sentence: "an XRay log"
   /// What `--as` calls the format's own tool; null when no common command prints as it does.
   const char* tool = nullptr;
   /// The trace is of this format, told from its first 64 bytes (`head`, empty for a folder) or the folder's files.
   bool (*detect)(const std::string& path, backsight::byte_view head) = nullptr;
+  /// Opens the trace and gives it to a task, see calls.hpp: what every trace of calls has is written once.
+  int (*with_calls)(const arguments&, call_task&) = nullptr;
   int (*info)(const arguments&) = nullptr;
   int (*dump)(const arguments&) = nullptr;
   int (*report)(const arguments&) = nullptr;
@@ -113,9 +146,19 @@ struct trace_format {
   int (*graph)(const arguments&) = nullptr;
   int (*export_to)(const arguments&) = nullptr;
   int (*replay)(const arguments&) = nullptr;
+  int (*counts)(const arguments&) = nullptr;
+  int (*view)(const arguments&) = nullptr;
+  int (*windows)(const arguments&) = nullptr;
+  int (*split)(const arguments&) = nullptr;
+  int (*merge)(const arguments&) = nullptr;
+  int (*check)(const arguments&) = nullptr;
 };
 
+// The bits of formats.
+inline constexpr std::uint32_t xray_bit = 1, profile_bit = 2, uftrace_bit = 4, final_bit = 8, raw_bit = 16, perf_bit = 32;
+
 extern const trace_format memtrace_format;
+extern const trace_format raw_memtrace_format;
 extern const trace_format xray_format;
 extern const trace_format xray_profile_format;
 extern const trace_format uftrace_format;

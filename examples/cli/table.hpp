@@ -81,7 +81,9 @@ class table {
   }
   /// Behind the last row.
   void finish() {
-    if (format_ == form::json && !look_.json_lines) to_.write("\n]\n");
+    if (format_ != form::json || look_.json_lines) return;
+    if (rows_ == 0 && look_.head_with_a_row) head();
+    to_.write("\n]\n");
   }
 
  private:

@@ -99,6 +99,8 @@ bool select_range(const arguments& from, uftrace_data& to) {
   std::uint64_t raw = 0;
   const bool good = middle != std::string_view::npos && (start.empty() || read(start, raw, to.merging.from)) &&
                     (stop.empty() || read(stop, raw, to.merging.until));
+  if (good && to.merging.from > to.merging.until)
+    return report_error(from.path(), "-r ends before it begins"), false;
   if (!good)
     return report_error(from.path(), "-r wants START~STOP: timestamps or, with a unit, times since the first record"),
            false;

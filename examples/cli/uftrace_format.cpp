@@ -216,7 +216,9 @@ std::vector<std::string> final_names(const uftrace::recording& from) {
   return names;
 }
 
-const trace_format uftrace_format{.name = "uftrace",
+const trace_format uftrace_format{.bit = uftrace_bit,
+                                  .name = "uftrace",
+                                  .a_trace = "a uftrace directory",
                                   .tool = "uftrace",
                                   .detect = detect,
                                   .info = uftrace_info,

@@ -136,7 +136,9 @@ int xray_info(const arguments& asked) {
   return out.close(trace.report_faults());
 }
 
-const trace_format xray_format{.name = "XRay",
+const trace_format xray_format{.bit = xray_bit,
+                               .name = "XRay",
+                               .a_trace = "an XRay log",
                                .tool = "llvm-xray",
                                .detect = detect,
                                .info = xray_info,

@@ -196,6 +196,6 @@ int profile_report(const arguments& asked) {
 }  // namespace
 
 const trace_format xray_profile_format{
-    .name = "XRay profile", .detect = detect_profile, .info = profile_info, .report = profile_report};
+    .bit = profile_bit, .name = "XRay profile", .a_trace = "an XRay profile", .detect = detect_profile, .info = profile_info, .report = profile_report};
 
 }  // namespace cli

@@ -84,7 +84,7 @@ def controls_of(text):
     return {c for c in decoded if (ord(c) < 0x20 and c not in "\n\t") or 0x7f <= ord(c) < 0xa0 or 0xdc80 <= ord(c) < 0xdd00}
 
 
-COMMANDS = [["info"], ["info", "--task"], ["dump"], ["dump", "--raw"], ["dump", "--format", "csv"], ["dump", "--format", "json"], ["report"],
+COMMANDS = [["info"], ["info", "--task"], ["dump"], ["dump", "--raw"], ["dump", "--format", "json"], ["report"],
             ["report", "--format", "csv"], ["report", "--format", "tsv"], ["report", "--format", "json"], ["report", "--task"], ["stacks"],
             ["stacks", "--format", "csv"], ["stacks", "--format", "json"], ["graph"], ["graph", "--task"], ["replay"],
             ["replay", "--as", "uftrace"], ["replay", "-f", "task,module"], ["export", "--to", "folded"], ["export", "--to", "chrome"],

@@ -64,7 +64,7 @@ class Commands(unittest.TestCase):
     def test_calls_of_raw_and_damaged_traces_are_refused_or_told(self):
         raw = data("yield", "drmemtrace.yield.24335.3353.raw")
         done = run("report", raw)
-        self.assertEqual((done.returncode, done.stdout), (1, b""))
+        self.assertEqual((done.returncode, done.stdout), (2, b""))
         self.assertIn(b"make a final trace of it first", done.stderr)
         whole = read(data("single", "drmemtrace.single.10508.3099.trace"))
         with tempfile.TemporaryDirectory() as folder:
@@ -75,17 +75,17 @@ class Commands(unittest.TestCase):
         self.assertEqual(run("export", "--to", "yaml", data("single", "drmemtrace.single.10508.3099.trace")).returncode, 2)
 
     def test_counts_are_the_same_in_every_packing(self):
-        tables = {run("counts", "--format", "tsv", data("single", "drmemtrace.single.10508.3099.trace" + end)).stdout for end in ("", ".gz", ".lz4")}
+        tables = {run("counts", "--per-window", "--format", "tsv", data("single", "drmemtrace.single.10508.3099.trace" + end)).stdout for end in ("", ".gz", ".lz4")}
         self.assertEqual(tables, {read(data("expected", "single.plain.per_thread_window.tsv"))})
         with open(data("single", "drmemtrace.single.10508.3099.trace.gz"), "rb") as packed:
-            self.assertEqual({run("counts", "--format", "tsv", "-", stdin=packed).stdout}, tables)
+            self.assertEqual({run("counts", "--per-window", "--format", "tsv", "-", stdin=packed).stdout}, tables)
 
     def test_raw_counts_are_the_expected_table(self):
         with tempfile.TemporaryDirectory() as folder:
             for name in os.listdir(data("yield")):
                 if name.endswith(".raw"):
                     os.symlink(data("yield", name), os.path.join(folder, name))
-            done = run("counts", "--format", "tsv", folder)
+            done = run("counts", "--per-window", "--format", "tsv", folder)
         self.assertEqual(done.stdout, read(data("expected", "yield.raw_windows.tsv")))
 
     def test_split_and_merge_give_back_the_file(self):
@@ -334,7 +334,7 @@ class Cores(InFolder):
             rows = [line.split("\t") for line in run("windows", "--format", "tsv", path).stdout.decode().splitlines()[1:]]
             listed = sorted((r[0], r[1], r[4]) for r in rows)
             self.assertEqual(listed, [("1", "0", "6"), ("1", "1", "5"), ("2", "0", "9"), ("3", "-", "7")])
-            counted = [line.split("\t") for line in run("counts", "--format", "tsv", path).stdout.decode().splitlines()[1:]]
+            counted = [line.split("\t") for line in run("counts", "--per-window", "--format", "tsv", path).stdout.decode().splitlines()[1:]]
             self.assertEqual(listed, sorted((r[0], r[1], r[2]) for r in counted if r[0] != "*" and r[2] != "0"))
 
     def test_such_a_trace_is_neither_split_nor_merged(self):
@@ -445,7 +445,7 @@ class Folders(InFolder):
         for command in (["windows"], ["counts"], ["view"], ["check"], ["split", "-o", self.path("out")], ["merge", "-o", self.path("out")]):
             done = run(*command, self.path("empty"))
             self.assertEqual((done.returncode, done.stdout), (1, b""), command)
-            self.assertIn(b"no memtraces are here", done.stderr)
+            self.assertIn(b"neither this folder nor one in it is a trace", done.stderr)
 
     def test_odd_entries_are_passed_over_with_a_warning(self):
         self.put("set/a.trace", trace(1, (0, 3)))
@@ -501,7 +501,7 @@ class Damage(InFolder):
         path = self.put("a.trace", good[:place] + entry(77, 0, 0) + good[place:])
         rows = [l.split("\t") for l in run("windows", "--format", "tsv", path).stdout.decode().splitlines()[1:]]
         self.assertEqual([(r[1], r[3], r[4]) for r in rows], [("0", rows[1][2], "3"), ("1", str(place), "2")])
-        rows = [l.split("\t") for l in run("counts", "--format", "tsv", path).stdout.decode().splitlines()[1:]]
+        rows = [l.split("\t") for l in run("counts", "--per-window", "--format", "tsv", path).stdout.decode().splitlines()[1:]]
         self.assertEqual([(r[1], r[2]) for r in rows if r[0] == "1"], [("-", "0"), ("0", "3"), ("1", "2")])
         for command in ("windows", "counts"):
             self.assertIn(b"what follows is left out", run(command, path).stderr)
@@ -539,7 +539,7 @@ class Damage(InFolder):
     def test_nothing_is_printed_before_an_error_that_makes_it_worthless(self):
         for content in (b"", b"\x7fELF" + bytes(100), entry(HEADER, 0, 99) + trace(1, (0, 1))[12:], header(1, 1 << 40)):
             path = self.put("a.trace", content)
-            for command, done, _ in self.each(path, [[*c, *f] for c in self.COMMANDS for f in ([], ["--format", "tsv"], ["--format", "json"]) if not f or c[0] in ("windows",)] + [["info", "--format", "json"], ["counts", "--format", "tsv"]]):
+            for command, done, _ in self.each(path, [[*c, *f] for c in self.COMMANDS for f in ([], ["--format", "tsv"], ["--format", "json"]) if not f or c[0] in ("windows",)] + [["info", "--format", "json"], ["counts", "--per-window", "--format", "tsv"]]):
                 self.assertEqual((done.returncode, done.stdout), (1, b""), (command, content[:8]))
                 self.assertTrue(done.stderr)
 
@@ -560,7 +560,7 @@ class Damage(InFolder):
             path = self.put("a.trace", trace(1, (0, 3), (last, 5)))
             done = run("counts", "--as", "drmemtrace", path)
             self.assertEqual((done.returncode, done.stdout), (1, b""))
-            self.assertIn(str(last).encode(), run("counts", path).stdout)
+            self.assertIn(str(last).encode(), run("counts", "--per-window", path).stdout)
         near = run("counts", "--as", "drmemtrace", self.put("a.trace", trace(1, (0, 3), (40, 5))))
         self.assertEqual(near.returncode, 0)
         self.assertEqual(near.stdout.count(b"Window #"), 41)

@@ -1,0 +1,584 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "options.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+#include <CLI/CLI.hpp>
+
+#include <backsight/core/duration.hpp>
+
+namespace cli {
+
+namespace {
+
+enum : command_set {
+  in_info = 1,
+  in_dump = 2,
+  in_report = 4,
+  in_stacks = 8,
+  in_graph = 16,
+  in_export = 32,
+  in_replay = 64,
+  in_counts = 128,
+  in_view = 256,
+  in_windows = 512,
+  in_split = 1024,
+  in_merge = 2048,
+  in_check = 4096,
+};
+
+constexpr std::array<trace_command, 13> commands{{
+    {in_info, "info", "Show what a trace holds", &trace_format::info},
+    {in_dump, "dump", "Show every record", &trace_format::dump},
+    {in_report, "report", "Show calls and times of each function", &trace_format::report},
+    {in_stacks, "stacks", "Show the call paths that take most time", &trace_format::stacks},
+    {in_graph, "graph", "Write the call graph: in the DOT language, as a tree for uftrace", &trace_format::graph},
+    {in_replay, "replay", "Show the calls, indented, in the order of time", &trace_format::replay},
+    {in_export, "export", "Write the trace for another program", &trace_format::export_to},
+    {in_check, "check", "Check the invariants of a memtrace", &trace_format::check},
+    {in_counts, "counts", "Count the records of a memtrace per thread and window", &trace_format::counts},
+    {in_view, "view", "Show a final memtrace record by record, threads merged by time, as DynamoRIO's view does",
+     &trace_format::view},
+    {in_windows, "windows", "List the windows of a memtrace", &trace_format::windows},
+    {in_split, "split", "Write the windows of a merged final memtrace as a folder of window.NNNN folders",
+     &trace_format::split},
+    {in_merge, "merge", "Write the window.NNNN folders of a final memtrace as one folder", &trace_format::merge},
+}};
+
+/// As they stand in the matrix.
+constexpr std::array formats{&xray_format,     &xray_profile_format, &uftrace_format,
+                             &memtrace_format, &raw_memtrace_format, &perf_format};
+
+constexpr auto own = option_use::form::own, peer = option_use::form::peer, any = option_use::form::any;
+constexpr format_set memtraces = final_bit | raw_bit, with_calls = xray_bit | final_bit;
+constexpr const char* output_group = "Output";
+constexpr const char* filter_group = "Which calls";
+constexpr const char* record_group = "Which records";
+constexpr const char* input_group = "Where names are";
+constexpr const char* work_group = "Work";
+
+/// Where uftrace's filters have an effect.
+std::vector<option_use> filtered() {
+  return {{in_report | in_graph | in_replay | in_export, uftrace_bit, any},
+          {in_dump, uftrace_bit, peer},
+          {in_dump, uftrace_bit, own, "", "", "--raw"}};
+}
+std::vector<option_use> filtered_beside(const char* needs) {
+  auto uses = filtered();
+  for (option_use& one : uses) one.needs = needs;
+  uses.back() = {in_dump, uftrace_bit, own, "", "", "--raw"};
+  return uses;
+}
+/// The same where tasks are chosen, or times.
+std::vector<option_use> chosen() {
+  auto uses = filtered();
+  uses.back() = {in_dump, uftrace_bit, own};
+  return uses;
+}
+
+}  // namespace
+
+std::span<const trace_command> trace_commands() { return commands; }
+
+const std::vector<trace_option>& trace_options() {
+  using a = arguments;
+  using text = trace_option::text;
+  static const std::vector<trace_option> table{
+      {"--format",
+       "FORM",
+       output_group,
+       "how to print",
+       &a::format,
+       {{in_info, xray_bit | profile_bit | memtraces | perf_bit, any, "text json"},
+        {in_info, uftrace_bit, own, "text json", "--task"},
+        {in_dump, xray_bit | memtraces | perf_bit, own, "text csv json", "--hex"},
+        {in_dump, uftrace_bit, own, "text json", "--hex --raw"},
+        {in_report | in_stacks, with_calls | perf_bit, own, "text csv tsv json"},
+        {in_report, profile_bit, own, "text csv tsv json"},
+        {in_report, uftrace_bit, own, "text csv tsv json", "--task --avg-total"},
+        {in_stacks, uftrace_bit, own, "text csv tsv json"},
+        {in_counts, memtraces, own, "text csv tsv json"},
+        {in_windows, memtraces, own, "text csv tsv json"}}},
+      {"--as",
+       "TOOL",
+       output_group,
+       "print what this tool prints, byte for byte",
+       &a::as,
+       {{in_dump | in_report | in_export, xray_bit, any, "llvm-xray"},
+        {in_info | in_dump | in_report | in_graph | in_export | in_replay, uftrace_bit, any, "uftrace"},
+        {in_counts | in_view, final_bit, any, "drmemtrace"}}},
+      {"--to",
+       "KIND",
+       output_group,
+       "folded (flame graphs), chrome (trace events as JSON), perfetto, dot (Graphviz) or yaml",
+       &a::to,
+       {{in_export, xray_bit, own, "folded chrome perfetto dot yaml"},
+        {in_export, xray_bit, peer, "chrome yaml"},
+        {in_export, uftrace_bit, own, "folded chrome perfetto dot"},
+        {in_export, uftrace_bit, peer, "folded chrome"},
+        {in_export, final_bit, any, "folded chrome perfetto dot"},
+        {in_export, perf_bit, any, "folded"}},
+       text::any,
+       true},
+      {"-o,--output",
+       "FILE",
+       output_group,
+       "where to write; - is stdout",
+       &a::output,
+       {{in_graph | in_export | in_replay, ~format_set{0}}}},
+      {"-o,--output",
+       "FOLDER",
+       output_group,
+       "the folder to write",
+       &a::output,
+       {{in_split | in_merge, final_bit}},
+       text::any,
+       true},
+      {"--force",
+       "",
+       output_group,
+       "write into a folder that is not empty, too",
+       &a::force,
+       {{in_split | in_merge, final_bit}}},
+      {"--hex",
+       "",
+       output_group,
+       "an annotated hex dump: offset, bytes, member and value",
+       &a::hex,
+       {{in_dump, xray_bit | memtraces | perf_bit, own}, {in_dump, uftrace_bit, own, "", "--raw"}}},
+      {"--raw", "", output_group, "names and values, in the layout of uftrace", &a::raw, {{in_dump, uftrace_bit, own}}},
+      {"--task",
+       "",
+       output_group,
+       "tasks in place of functions",
+       &a::by_task,
+       {{in_info | in_report | in_graph, uftrace_bit}}},
+      {"--avg-total",
+       "",
+       output_group,
+       "average, minimum, maximum and deviation",
+       &a::averages,
+       {{in_report, uftrace_bit, any, "", "--task"}}},
+      {"--by",
+       "WHAT",
+       output_group,
+       "what the rows are",
+       &a::by,
+       {{in_report, perf_bit, any, "function module thread event"}}},
+      {"-s,--sort",
+       "COLUMN",
+       output_group,
+       "the column to sort by, largest first",
+       &a::sort,
+       {{in_report, with_calls, own, "self sum count min median 90p 99p max function"},
+        {in_report, profile_bit, any, "self sum count function"},
+        {in_report, uftrace_bit, any, "total self call count total_avg avg total_min min total_max max func function",
+         "--task"},
+        {in_report, perf_bit, any, "self sum"}}},
+      {"-f,--fields",
+       "COLUMNS",
+       output_group,
+       "columns: duration, tid, addr, time, delta, elapsed, task, module; none",
+       &a::fields,
+       {{in_replay, uftrace_bit}}},
+      {"--no-merge",
+       "",
+       output_group,
+       "an entry and its exit always on lines of their own",
+       &a::no_merge,
+       {{in_replay, uftrace_bit}}},
+      {"--limit",
+       "N",
+       output_group,
+       "at most so many rows or records",
+       &a::limit,
+       {{in_dump, ~format_set{0}, own, "", "--raw"},
+        {in_report | in_stacks, with_calls | profile_bit | perf_bit, own},
+        {in_report, uftrace_bit, any, "", "--task"},
+        {in_stacks, uftrace_bit},
+        {in_view, final_bit}}},
+      {"--per-window",
+       "",
+       output_group,
+       "a row for each thread and window",
+       &a::per_window,
+       {{in_counts, memtraces, own}}},
+
+      {"--begin",
+       "AT",
+       record_group,
+       "leave out records before this byte offset; replay: before this time of the trace's clock, in nanoseconds",
+       &a::begin,
+       {{in_dump, ~format_set{0}, own, "", "--raw"}, {in_replay, uftrace_bit}}},
+      {"--end",
+       "AT",
+       record_group,
+       "leave out records from this byte offset on; replay: from this time on",
+       &a::end,
+       {{in_dump, ~format_set{0}, own, "", "--raw"}, {in_replay, uftrace_bit}}},
+      {"--window", "N", record_group, "only the windows of this ordinal", &a::window, {{in_windows, memtraces}}},
+
+      {"-F,--filter", "PATTERN", filter_group, "show only functions that match and what they call", &a::functions,
+       filtered()},
+      {"-N,--notrace", "PATTERN", filter_group, "leave out functions that match and what they call", &a::excluded,
+       filtered()},
+      {"-H,--hide", "PATTERN", filter_group, "leave out functions that match, but not what they call", &a::hidden,
+       filtered()},
+      {"-T,--trigger", "PATTERN@ACTION", filter_group, "actions are depth=N, filter, notrace and hide", &a::triggers,
+       filtered()},
+      {"--match", "KIND", filter_group, "what patterns are: glob, but regex with --as uftrace", &a::match,
+       filtered_beside("--filter --notrace --hide --trigger")},
+      {"-D,--depth", "LEVELS", filter_group, "levels of calls to show", &a::depth, filtered()},
+      {"-t,--min-duration,--time-filter",
+       "TIME",
+       filter_group,
+       "leave out what took less, such as 5us",
+       &a::filter_time,
+       {{in_report | in_graph | in_replay | in_export, uftrace_bit}, {in_dump, uftrace_bit, peer}},
+       text::duration},
+      {"-r,--range,--time-range", "START~STOP", filter_group,
+       "times of the trace's clock or, with a unit, since the first record", &a::range, chosen()},
+      {"--thread,--tid", "TID", filter_group, "show only these threads", &a::tids, chosen()},
+
+      {"--symbols",
+       "FILE",
+       input_group,
+       "the traced program, for the names of functions",
+       &a::symbols,
+       {{in_report | in_stacks | in_graph | in_export, with_calls}, {in_report, profile_bit}},
+       text::file},
+      {"--sysroot",
+       "FOLDER",
+       input_group,
+       "copies of the recorded machine's files; / when none is given",
+       &a::sysroots,
+       {{in_report | in_stacks | in_export, perf_bit}},
+       text::folder},
+      {"--index",
+       "FILE",
+       work_group,
+       "the index of the windows: used when it exists and is of this trace, else written",
+       &a::index,
+       {{in_windows, memtraces}}},
+      {"--index",
+       "FOLDER",
+       work_group,
+       "where indices are kept that make -r fast where records have values",
+       &a::index,
+       {{in_dump | in_report | in_graph | in_replay | in_export, uftrace_bit, any, "", "", "--range"}},
+       text::folder},
+      {"--deduce-calls",
+       "",
+       work_group,
+       "close calls whose exit is missing when a caller exits (llvm-xray's -d)",
+       &a::deduce_calls,
+       {{in_report, xray_bit, peer}}},
+      {"-j,--jobs",
+       "N",
+       work_group,
+       "parts of the trace to work on at once",
+       &a::jobs,
+       {{in_report, with_calls, own}, {in_report, uftrace_bit, any, "", "--task"}, {in_stacks | in_graph, with_calls}}},
+  };
+  return table;
+}
+
+namespace {
+
+std::vector<std::string> words_of(std::string_view text, char separator) {
+  std::vector<std::string> words;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find(separator, at), text.size());
+    if (end != at) words.emplace_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return words;
+}
+template <class Words>
+std::string list_of(const Words& words, const char* last = ", ") {
+  std::string all;
+  for (std::size_t i = 0; i < words.size(); ++i) all += (i == 0 ? "" : i + 1 == words.size() ? last : ", ") + words[i];
+  return all;
+}
+
+bool has_command(const trace_format& format, const trace_command& command) { return format.*command.run != nullptr; }
+
+std::size_t count_of(const CLI::App& given, const std::string& name) {
+  const CLI::Option* const option = given.get_option_no_throw(name);
+  return option == nullptr ? 0 : option->count();
+}
+/// One of these options, or `option=value`, was given.
+bool has_one_of(const CLI::App& given, const char* conditions) {
+  const auto words = words_of(conditions, ' ');
+  return std::ranges::any_of(words, [&](const std::string& one) { return count_of(given, one) != 0; });
+}
+
+bool is_used_in(const trace_option& option, const trace_command& command, format_set formats) {
+  return std::ranges::any_of(
+      option.uses, [&](const option_use& use) { return (use.in & command.bit) != 0 && (use.of & formats) != 0; });
+}
+/// The formats that have the command.
+format_set formats_with(const trace_command& command) {
+  format_set all = 0;
+  for (const trace_format* const format : formats) all |= has_command(*format, command) ? format->bit : 0;
+  return all;
+}
+/// Its values in one command, over all formats.
+std::vector<std::string> values_in(const trace_option& option, command_set in, format_set of) {
+  std::vector<std::string> all;
+  for (const option_use& use : option.uses) {
+    if ((use.in & in) == 0 || (use.of & of) == 0) continue;
+    if (*use.values == '\0') return {};
+    for (const std::string& value : words_of(use.values, ' ')) {
+      if (std::ranges::find(all, value) == all.end()) all.push_back(value);
+    }
+  }
+  return all;
+}
+
+}  // namespace
+
+std::string long_name(const trace_option& option) {
+  for (const std::string& name : words_of(option.names, ',')) {
+    if (name.starts_with("--")) return name;
+  }
+  return option.names;
+}
+
+std::string commands_of(const trace_format& format) {
+  std::vector<std::string> names;
+  for (const trace_command& command : commands) {
+    if (has_command(format, command)) names.emplace_back(command.name);
+  }
+  return list_of(names, " and ");
+}
+
+std::string matrix() {
+  std::string text =
+      "Commands by formats:\n  command   XRay  XRay profile  uftrace  memtrace  raw memtrace  perf.data\n";
+  const auto cell = [&](std::string word, std::size_t width) {
+    word.resize(std::max(width, word.size()), ' ');
+    text += word;
+  };
+  for (const trace_command& command : commands) {
+    text += "  ";
+    cell(command.name, 10);
+    std::string line;
+    for (const trace_format* const format : formats)
+      cell(has_command(*format, command) ? "yes" : "-", std::string(format->name).size() + 2);
+    while (text.ends_with(' ')) text.pop_back();
+    text += '\n';
+  }
+  return text;
+}
+
+void add_options(CLI::App& to, const trace_command& command, arguments& asked) {
+  for (const trace_option& option : trace_options()) {
+    const format_set here = formats_with(command);
+    if (!is_used_in(option, command, here)) continue;
+    // Two of one name, for different formats, are one to the parser.
+    if (to.get_option_no_throw(long_name(option)) != nullptr) continue;
+    std::string help = option.help;
+    format_set used = 0;
+    for (const option_use& use : option.uses) used |= (use.in & command.bit) != 0 ? use.of & here : 0;
+    if (used != here) {
+      std::vector<std::string> names;
+      for (const trace_format* const format : formats) {
+        if ((used & format->bit) != 0) names.emplace_back(format->name);
+      }
+      help += " [" + list_of(names) + "]";
+    }
+    const bool as_peer = std::ranges::all_of(
+        option.uses, [&](const option_use& use) { return (use.in & command.bit) == 0 || use.when == peer; });
+    if (as_peer) help += " [with --as]";
+    CLI::Option* const added = std::visit(
+        [&](auto member) {
+          using value = std::remove_reference_t<decltype(asked.*member)>;
+          if constexpr (std::is_same_v<value, bool>) {
+            return to.add_flag(option.names, asked.*member, help);
+          } else {
+            CLI::Option* const made = to.add_option(option.names, asked.*member, help);
+            if constexpr (std::is_same_v<value, std::vector<std::uint32_t>>) made->delimiter(',');
+            // One word each time: what stands behind it is the trace.
+            if constexpr (requires { (asked.*member).push_back({}); }) made->allow_extra_args(false);
+            if constexpr (std::is_same_v<value, std::optional<std::uint64_t>> ||
+                          std::is_same_v<value, std::vector<std::uint32_t>>) {
+              made->check([](const std::string& given) {
+                const bool number = !given.empty() && given.find_first_not_of("0123456789") == std::string::npos;
+                return number ? std::string() : "\"" + given + "\" is no number";
+              });
+            }
+            if constexpr (std::is_same_v<value, unsigned>) made->check(CLI::Range(1, 256));
+            if constexpr (std::is_same_v<value, std::optional<std::int32_t>>) made->check(CLI::Range(0, 0x7fffffff));
+            return made;
+          }
+        },
+        option.sets);
+    added->group(option.group);
+    if (*option.value != '\0') {
+      const auto values = values_in(option, command.bit, here);
+      // Several columns may stand behind --sort; check_options looks at each.
+      if (!values.empty() && option.sets != trace_option::target(&arguments::sort)) added->check(CLI::IsMember(values));
+      added->type_name(values.empty()                ? option.value
+                       : list_of(values).size() > 40 ? option.value
+                                                     : [&] {
+                                                         std::string joined;
+                                                         for (const std::string& one : values)
+                                                           joined += (joined.empty() ? "" : "|") + one;
+                                                         return joined;
+                                                       }());
+      if (!values.empty() && list_of(values).size() > 40) added->description(help + ": " + list_of(values));
+    }
+    if (option.what == trace_option::text::file) added->check(CLI::ExistingFile);
+    const bool folder = option.what == trace_option::text::folder;
+    const bool always = std::ranges::none_of(trace_options(), [&](const trace_option& other) {
+      return &other != &option && is_used_in(other, command, here) && long_name(other) == long_name(option);
+    });
+    if (folder && always) added->check(CLI::ExistingDirectory);
+    if (option.what == trace_option::text::duration) {
+      added->check([](const std::string& given) {
+        return backsight::text::read_duration(given)
+                   ? std::string()
+                   : "\"" + given + "\" is no time: a number, with ns (or nothing), us, ms, s, m or h behind it";
+      });
+    }
+    if (option.required) added->required();
+  }
+}
+
+int check_options(const CLI::App& given, const trace_command& command, const trace_format& format,
+                  const arguments& asked) {
+  const auto form = asked.as.empty() ? own : peer;
+  const auto fits = [&](const option_use& use) {
+    return (use.in & command.bit) != 0 && (use.of & format.bit) != 0 && (use.when == any || use.when == form);
+  };
+  for (const trace_option& option : trace_options()) {
+    const std::string name = long_name(option);
+    if (count_of(given, name) == 0) continue;
+    const auto used = std::ranges::find_if(option.uses, fits);
+    if (used != option.uses.end()) {
+      if (*used->unless != '\0' && has_one_of(given, used->unless)) {
+        const auto words = words_of(used->unless, ' ');
+        const auto beside =
+            std::ranges::find_if(words, [&](const std::string& one) { return count_of(given, one) != 0; });
+        say("backsight: %s has no effect beside %s\n", name.c_str(), beside->c_str());
+        return usage;
+      }
+      if (*used->needs != '\0' && !has_one_of(given, used->needs)) {
+        say("backsight: %s has no effect without %s\n", name.c_str(),
+            list_of(words_of(used->needs, ' '), " or ").c_str());
+        return usage;
+      }
+      const auto values = words_of(used->values, ' ');
+      const auto results = given.get_option(name)->results();
+      std::vector<std::string> given_values;
+      for (const std::string& result : results) {
+        for (std::string& one : words_of(result, ',')) given_values.push_back(std::move(one));
+      }
+      for (const std::string& value : given_values) {
+        if (values.empty() || std::ranges::find(values, value) != values.end()) continue;
+        say("backsight: %s of %s has no %s %s%s; it has %s\n", command.name, format.a_trace, name.c_str(),
+            value.c_str(), form == peer ? (" with --as " + asked.as).c_str() : "", list_of(values, " and ").c_str());
+        return usage;
+      }
+      continue;
+    }
+    // Another option of the same name may be the one that was meant.
+    if (std::ranges::any_of(trace_options(), [&](const trace_option& other) {
+          return long_name(other) == name && std::ranges::any_of(other.uses, fits);
+        })) {
+      continue;
+    }
+    std::vector<std::string> others;
+    for (const trace_option& other : trace_options()) {
+      if (std::ranges::any_of(other.uses, fits)) others.push_back(long_name(other));
+    }
+    std::vector<std::string> where;
+    for (const trace_format* const other : formats) {
+      if (other != &format && is_used_in(option, command, other->bit)) where.emplace_back(other->name);
+    }
+    const bool other_form = is_used_in(option, command, format.bit);
+    std::string text = name + " has no effect on " + command.name + " of " + format.a_trace;
+    if (other_form) text += form == own ? " without --as" : " with --as " + asked.as;
+    else if (!where.empty()) text += ", but of " + list_of(where, " and ");
+    text += others.empty() ? "; no option has" : "; what has is " + list_of(others);
+    say("backsight: %s\n", text.c_str());
+    return usage;
+  }
+  return success;
+}
+
+std::string nearest(std::string_view given, const std::vector<std::string>& words) {
+  // Insertions, deletions, replacements and swaps of neighbours.
+  const auto distance = [](std::string_view a, std::string_view b) {
+    std::vector<std::vector<std::size_t>> rows(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
+    for (std::size_t i = 0; i <= a.size(); ++i) rows[i][0] = i;
+    for (std::size_t j = 0; j <= b.size(); ++j) rows[0][j] = j;
+    for (std::size_t i = 1; i <= a.size(); ++i) {
+      for (std::size_t j = 1; j <= b.size(); ++j) {
+        rows[i][j] =
+            std::min({rows[i - 1][j] + 1, rows[i][j - 1] + 1, rows[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0U : 1U)});
+        if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+          rows[i][j] = std::min(rows[i][j], rows[i - 2][j - 2] + 1);
+      }
+    }
+    return rows[a.size()][b.size()];
+  };
+  if (given.size() > 64) return {};
+  const std::string* best = nullptr;
+  std::size_t least = given.size() / 3 + 2;
+  for (const std::string& word : words) {
+    const std::size_t here = word.starts_with(given) ? 1 : distance(given, word);
+    if (here >= least) continue;
+    least = here;
+    best = &word;
+  }
+  return best == nullptr ? std::string() : *best;
+}
+
+std::string unknown_word(const CLI::App& app, std::span<char* const> words) {
+  const CLI::App* at = &app;
+  bool is_value = false;
+  for (const char* const each : words) {
+    const std::string word = each;
+    if (word == "--") return {};
+    if (is_value) {
+      is_value = false;
+      continue;
+    }
+    if (word.size() < 2 || word[0] != '-' || std::isdigit(static_cast<unsigned char>(word[1])) != 0) {
+      const auto below = at->get_subcommands([](const CLI::App*) { return true; });
+      if (below.empty()) continue;
+      const auto found = std::ranges::find_if(below, [&](const CLI::App* sub) { return sub->get_name() == word; });
+      if (found != below.end()) {
+        at = *found;
+        continue;
+      }
+      std::vector<std::string> names;
+      for (const CLI::App* const sub : below) names.push_back(sub->get_name());
+      const std::string like = nearest(word, names);
+      return "there is no command " + word +
+             (like.empty() ? "; there are " + list_of(names, " and ") : "; do you mean " + like + "?");
+    }
+    const bool is_long = word[1] == '-';
+    const std::string name = is_long ? word.substr(0, word.find('=')) : word.substr(0, 2);
+    if (const CLI::Option* const known = at->get_option_no_throw(name)) {
+      const bool whole = is_long ? name.size() == word.size() : word.size() == 2;
+      is_value = whole && known->get_items_expected_max() > 0;
+      continue;
+    }
+    std::vector<std::string> names;
+    for (const CLI::Option* const option : at->get_options()) {
+      for (const std::string& one : option->get_lnames()) names.push_back("--" + one);
+      for (const std::string& one : option->get_snames()) names.push_back("-" + one);
+    }
+    const std::string like = is_long ? nearest(name, names) : std::string();
+    const std::string of = at == &app ? std::string("there is no option ") : at->get_name() + " has no option ";
+    return of + name + (like.empty() ? "" : "; do you mean " + like + "?");
+  }
+  return {};
+}
+
+}  // namespace cli

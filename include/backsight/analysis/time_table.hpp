@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include <backsight/analysis/call_stacks.hpp>
+#include <backsight/analysis/distribution.hpp>
+#include <backsight/analysis/function_table.hpp>
+
+namespace backsight::analysis {
+
+/// Calls and times by function, thread or process, as a report shows them. Beside function_table it knows the total of what calls itself:
+/// a recursive function counts once, however many of its calls are open.
+class time_table {
+ public:
+  enum class rows : std::uint8_t { functions, threads, processes };
+  struct row {
+    distribution durations;   ///< Of each call that ended, callees included; ticks.
+    std::uint64_t total = 0;  ///< Of the calls that are not inside another one of the same row.
+    std::uint64_t self = 0;   ///< Outside of callees.
+  };
+  /// A function, or the number of a process and a thread (0 for all of a process).
+  using key = std::pair<std::int64_t, std::uint64_t>;
+
+  explicit time_table(rows by = rows::functions) : by_(by) {}
+
+  template <call_event Event>
+  void on(const Event& event) {
+    call_stack& stack = stacks_.of(event);
+    if (&stack != last_) [[unlikely]]
+      go_to(stack, static_cast<std::int64_t>(event.process), static_cast<std::uint64_t>(event.thread));
+    stack.on(
+        event,
+        [&](call_stack::frame& frame, std::size_t depth) {
+          if (by_ == rows::functions) frame.tag = open_[frame.function]++ == 0 ? 1 : 0;
+          else frame.tag = depth == 0 ? 1 : 0;
+        },
+        [&](const finished_call& call, const call_stack::frame& frame) {
+          row& at = by_ == rows::functions ? functions_[call.function] : *others_row_;
+          at.durations.add(call.duration);
+          at.self += call.self;
+          if (frame.tag != 0) at.total += call.duration;
+          if (by_ == rows::functions) --open_[call.function];
+        });
+  }
+  /// The end of a part: calls that are open have no time, and stacks begin anew.
+  template <class Part>
+  void end_part(const Part&) {
+    finish();
+  }
+  void finish() {
+    stacks_.finish();
+    last_ = nullptr;
+    open_ = {};
+    kept_.clear();
+  }
+  /// What could not be made into calls, of finished parts.
+  [[nodiscard]] const call_faults& faults() const noexcept { return stacks_.faults(); }
+
+  /// Adds all of another table, which has the same rows.
+  void merge(time_table& other) {
+    const auto add = [](row& ours, row& theirs) {
+      ours.durations.merge(theirs.durations);
+      ours.total += theirs.total;
+      ours.self += theirs.self;
+    };
+    other.functions_.for_each([&](std::uint64_t function, row& theirs) {
+      if (!theirs.durations.empty()) add(functions_[function], theirs);
+    });
+    for (auto& [which, theirs] : other.others_) add(others_[which], theirs);
+    stacks_.merge(other.stacks_);
+  }
+  /// Calls `f(key, row)` for each that has calls; of functions the key's second is the function.
+  template <class F>
+  void for_each(F&& f) {
+    functions_.for_each([&](std::uint64_t function, row& at) {
+      if (!at.durations.empty()) f(key{0, function}, at);
+    });
+    for (auto& [which, at] : others_) {
+      if (!at.durations.empty()) f(which, at);
+    }
+  }
+
+  time_table(const time_table& other)
+      : by_(other.by_), stacks_(other.stacks_), functions_(other.functions_), others_(other.others_) {}
+  time_table(time_table&& other) noexcept
+      : by_(other.by_),
+        stacks_(std::move(other.stacks_)),
+        functions_(std::move(other.functions_)),
+        others_(std::move(other.others_)) {}
+  time_table& operator=(const time_table&) = delete;
+  time_table& operator=(time_table&&) = delete;
+  ~time_table() = default;
+
+ private:
+  /// How often each function is open on the stack of the event: kept aside while another thread of the part is on.
+  void go_to(const call_stack& stack, std::int64_t process, std::uint64_t thread) {
+    if (by_ != rows::functions) {
+      others_row_ = &others_[key{process, by_ == rows::threads ? thread : 0}];
+    } else {
+      if (last_ != nullptr) kept_[last_] = std::move(open_);
+      const auto known = kept_.find(&stack);
+      open_ = known == kept_.end() ? by_function<std::uint32_t>() : std::move(known->second);
+    }
+    last_ = &stack;
+  }
+
+  rows by_;
+  call_stacks stacks_;
+  const call_stack* last_ = nullptr;
+  row* others_row_ = nullptr;
+  by_function<row> functions_;
+  std::map<key, row> others_;
+  by_function<std::uint32_t> open_;
+  std::unordered_map<const call_stack*, by_function<std::uint32_t>> kept_;
+};
+
+}  // namespace backsight::analysis

@@ -50,6 +50,7 @@ set(BACKSIGHT_HEADERS
   include/backsight/cfi/placed_rule.hpp
   include/backsight/cfi/program.hpp
   include/backsight/cfi/progress.hpp
+  include/backsight/cfi/published.hpp
   include/backsight/cfi/relocated_section.hpp
   include/backsight/cfi/row_sequences.hpp
   include/backsight/cfi/rule.hpp

@@ -124,6 +124,26 @@ struct own_object {
   return found;
 }
 
+/// The table of a loaded object, for its link-time addresses: by the header's list of FDEs, or without one by a look at all
+/// of them. Errors: those of build_table.
+[[nodiscard]] inline result<table> build_own_table(const own_object& of, std::uint64_t base) {
+  section_info about;
+  about.address = of.eh_frame - base;
+  about.code_at_zero = false;
+  const section<order::little> in(of.code_to_end, about);
+  const auto listed = header_table<order::little>::open(of.header, of.header_address - base, 8);
+  if (listed.partial().has_table()) return build_table<native_arch>(in, listed.partial());
+  const auto bytes = in.bytes().first(static_cast<std::size_t>(eh_frame_extent(in, listed.partial())));
+  return build_table<native_arch>(section<order::little>(bytes, in.info()));
+}
+
+/// Tells loaded objects apart that lie at the same place, one after the other: by the bytes of .eh_frame_hdr.
+[[nodiscard]] inline std::uint64_t print_of(const own_object& of) noexcept {
+  std::uint64_t hash = 0xcbf29ce484222325U;
+  for (const std::byte b : of.header) hash = (hash ^ std::to_integer<std::uint64_t>(b)) * 0x100000001b3U;
+  return hash;
+}
+
 }  // namespace detail
 
 /// The objects of the own process and a table for each. Construct it, or call refresh() after dlopen and dlclose, outside
@@ -134,7 +154,8 @@ class own_process {
   own_process(const own_process&) = delete;
   own_process& operator=(const own_process&) = delete;
 
-  /// Takes up the mapped objects that the dynamic loader has now; keeps the tables of those that stay.
+  /// Takes up the mapped objects that the dynamic loader has now; keeps the tables of those that stay. Nobody may read
+  /// meanwhile.
   void refresh() {
     std::vector<object> before = std::move(objects_);
     objects_.clear();
@@ -158,17 +179,10 @@ class own_process {
   }
 
  private:
-  /// By the header's list of FDEs, or without one by a look at all of them.
-  [[nodiscard]] static result<table> build_own(const section<order::little>& in,
-                                               const header_table<order::little>& listed) {
-    if (listed.has_table()) return build_table<native_arch>(in, listed);
-    const auto bytes = in.bytes().first(static_cast<std::size_t>(eh_frame_extent(in, listed)));
-    return build_table<native_arch>(section<order::little>(bytes, in.info()));
-  }
-
   struct object {
     std::uint64_t base = 0;
     std::uint64_t header = 0;
+    std::uint64_t print = 0;
     table compiled;
   };
   struct state {
@@ -182,16 +196,12 @@ class own_process {
     object o;
     o.base = info.dlpi_addr;
     o.header = found->header_address;
+    o.print = detail::print_of(*found);
     for (object& old : before) {
-      if (old.base == o.base && old.header == o.header) o.compiled = std::move(old.compiled);
+      if (old.base == o.base && old.header == o.header && old.print == o.print) o.compiled = std::move(old.compiled);
     }
     if (o.compiled.view().empty()) {
-      section_info about;
-      about.address = found->eh_frame - info.dlpi_addr;
-      about.code_at_zero = false;
-      const section<order::little> in(found->code_to_end, about);
-      const auto listed = header_table<order::little>::open(found->header, found->header_address - info.dlpi_addr, 8);
-      auto built = build_own(in, listed.partial());
+      auto built = detail::build_own_table(*found, info.dlpi_addr);
       if (!built) return;
       o.compiled = std::move(built.value());
     }

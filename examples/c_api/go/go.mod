@@ -1,0 +1,3 @@
+module walk_samples
+
+go 1.18

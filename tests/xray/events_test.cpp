@@ -29,7 +29,7 @@ std::vector<oracle_event> events_in(const xray_builder& file) {
 std::vector<oracle_event> events_of_block(const xray_builder& body) {
   return events_in(xray_builder(body.byte_order(), body.version()).header(4096).block(body));
 }
-xray_builder begun(order o, unsigned version) { return xray_builder(o, version).preamble(-11, 10).cpu(300, 1000); }
+xray_builder begun_block(order o, unsigned version) { return xray_builder(o, version).preamble(-11, 10).cpu(300, 1000); }
 
 std::vector<std::uint64_t> times(const std::vector<oracle_event>& events) {
   std::vector<std::uint64_t> found;
@@ -37,7 +37,7 @@ std::vector<std::uint64_t> times(const std::vector<oracle_event>& events) {
   return found;
 }
 
-constexpr bool check_constant() {
+constexpr bool check_constant_events() {
   const auto file = xray_builder(order::big).header().block(xray_builder(order::big).preamble().cpu(0, 100).function(0, 1, 5).argument(9).function(1, 1, 6));
   std::uint64_t sum = 0, arguments = 0;
   for_each_event(
@@ -49,16 +49,16 @@ constexpr bool check_constant() {
       [&](const fault&) { sum = 0; });
   return sum == 105 + 111 && arguments == 1;
 }
-static_assert(check_constant());
+static_assert(check_constant_events());
 
 }  // namespace
 
-TEST_CASE("events can be read in a constant expression") { CHECK(check_constant()); }
+TEST_CASE("events can be read in a constant expression") { CHECK(check_constant_events()); }
 
 TEST_CASE("function records become events with thread, process, cpu, time and place") {
   for (const order o : {order::little, order::big}) {
     for (unsigned version = 1; version <= 5; ++version) {
-      const auto found = events_of_block(begun(o, version).function(0, 0xfffffff, 7).function(2, 5, 0xffffffff).function(1, 6, 0).function(3, 7, 1));
+      const auto found = events_of_block(begun_block(o, version).function(0, 0xfffffff, 7).function(2, 5, 0xffffffff).function(1, 6, 0).function(3, 7, 1));
       REQUIRE(found.size() == 4);
       CHECK(found[0].kind == "enter");
       CHECK(found[0].function == 0xfffffff);
@@ -77,7 +77,7 @@ TEST_CASE("function records become events with thread, process, cpu, time and pl
 
 TEST_CASE("NewCPUId and TSCWrap set the time, also backwards") {
   for (const order o : {order::little, order::big}) {
-    const auto found = events_of_block(begun(o, 5).function(0, 1, 1).wrap(10).function(0, 2, 1).cpu(4, 5).function(0, 3, 1).wrap(~std::uint64_t{0}).function(0, 4, 2));
+    const auto found = events_of_block(begun_block(o, 5).function(0, 1, 1).wrap(10).function(0, 2, 1).cpu(4, 5).function(0, 3, 1).wrap(~std::uint64_t{0}).function(0, 4, 2));
     CHECK(times(found) == std::vector<std::uint64_t>{1001, 11, 6, 1});
     CHECK(found[1].cpu == 300);
     CHECK(found[2].cpu == 4);
@@ -87,7 +87,7 @@ TEST_CASE("NewCPUId and TSCWrap set the time, also backwards") {
 TEST_CASE("custom events of versions 1 to 3 have a time of their own and leave the thread's alone") {
   for (const order o : {order::little, order::big}) {
     for (unsigned version = 1; version <= 3; ++version) {
-      const auto found = events_of_block(begun(o, version).function(0, 1, 1).custom("a", 0, 5000, 77).function(1, 1, 1));
+      const auto found = events_of_block(begun_block(o, version).function(0, 1, 1).custom("a", 0, 5000, 77).function(1, 1, 1));
       REQUIRE(found.size() == 3);
       CHECK(times(found) == std::vector<std::uint64_t>{1001, 5000, 1002});
       CHECK(found[1].kind == "custom");
@@ -100,7 +100,7 @@ TEST_CASE("custom events of versions 1 to 3 have a time of their own and leave t
 
 TEST_CASE("custom events of version 4 have a time and a cpu of their own") {
   for (const order o : {order::little, order::big}) {
-    const auto found = events_of_block(begun(o, 4).custom("xyz", 0, 5000, 77).function(1, 1, 1));
+    const auto found = events_of_block(begun_block(o, 4).custom("xyz", 0, 5000, 77).function(1, 1, 1));
     CHECK(times(found) == std::vector<std::uint64_t>{5000, 1001});
     CHECK(found[0].cpu == 77);
     CHECK(found[1].cpu == 300);
@@ -109,7 +109,7 @@ TEST_CASE("custom events of version 4 have a time and a cpu of their own") {
 
 TEST_CASE("events of version 5 move the time by a signed delta") {
   for (const order o : {order::little, order::big}) {
-    const auto found = events_of_block(begun(o, 5).custom("x", 10).function(0, 1, 1).custom("y", -500).typed("zz", 65535, -1).function(1, 1, 2));
+    const auto found = events_of_block(begun_block(o, 5).custom("x", 10).function(0, 1, 1).custom("y", -500).typed("zz", 65535, -1).function(1, 1, 2));
     CHECK(times(found) == std::vector<std::uint64_t>{1010, 1011, 511, 510, 512});
     CHECK(found[3].kind == "typed");
     CHECK(found[3].type == 65535);
@@ -121,7 +121,7 @@ TEST_CASE("events of version 5 move the time by a signed delta") {
 TEST_CASE("typed events of versions 2 to 4 have a time of their own") {
   for (const order o : {order::little, order::big}) {
     for (unsigned version = 2; version <= 4; ++version) {
-      const auto found = events_of_block(begun(o, version).typed("t", 300, 0, 7777).function(0, 1, 1));
+      const auto found = events_of_block(begun_block(o, version).typed("t", 300, 0, 7777).function(0, 1, 1));
       CHECK(times(found) == std::vector<std::uint64_t>{7777, 1001});
       CHECK(found[0].type == 300);
     }
@@ -131,7 +131,7 @@ TEST_CASE("typed events of versions 2 to 4 have a time of their own") {
 TEST_CASE("call arguments are attached to the function record before them, whatever its action") {
   for (const order o : {order::little, order::big}) {
     for (unsigned action = 0; action < 4; ++action) {
-      const auto found = events_of_block(begun(o, 5).function(action, 1, 1).argument(1).argument(~std::uint64_t{0}).function(1, 1, 1));
+      const auto found = events_of_block(begun_block(o, 5).function(action, 1, 1).argument(1).argument(~std::uint64_t{0}).function(1, 1, 1));
       REQUIRE(found.size() == 2);
       CHECK(found[0].kind == "enter");
       CHECK(found[0].arguments == std::vector<std::uint64_t>{1, ~std::uint64_t{0}});
@@ -142,7 +142,7 @@ TEST_CASE("call arguments are attached to the function record before them, whate
 }
 
 TEST_CASE("an enter that logs arguments is told from one that does not") {
-  const auto file = xray_builder(order::little).header().block(begun(order::little, 5).function(0, 1, 1).function(3, 2, 1).function(0, 3, 1).argument(4));
+  const auto file = xray_builder(order::little).header().block(begun_block(order::little, 5).function(0, 1, 1).function(3, 2, 1).function(0, 3, 1).argument(4));
   std::vector<bool> flags;
   for_each_event(*xray::open(file.view()), [&](const event& e) { flags.push_back(e.with_arguments); }, [](const fault&) {});
   CHECK(flags == std::vector<bool>{false, true, true});
@@ -164,7 +164,7 @@ TEST_CASE("each block begins anew") {
 
 TEST_CASE("the rest of a version 1 buffer is not read") {
   for (const order o : {order::little, order::big}) {
-    const auto body = begun(o, 1).function(0, 1, 1).function(1, 1, 1);
+    const auto body = begun_block(o, 1).function(0, 1, 1).function(1, 1, 1);
     // Rubbish behind EndOfBuffer that would decode: old function records.
     for (const unsigned rubbish : {0x00U, 0x0fU, 0xffU}) {
       CHECK(events_in(xray_builder(o, 1).header(4096).block(body, 4096, rubbish).block(body, 4096, rubbish)).size() == 4);
@@ -174,11 +174,11 @@ TEST_CASE("the rest of a version 1 buffer is not read") {
 
 TEST_CASE("a record in the wrong place is reported, and what follows is read all the same") {
   for (const order o : {order::little, order::big}) {
-    const auto file = xray_builder(o).header().block(begun(o, 5).function(0, 1, 1).wall(1, 2).function(1, 1, 1));
+    const auto file = xray_builder(o).header().block(begun_block(o, 5).function(0, 1, 1).wall(1, 2).function(1, 1, 1));
     const auto found = test::read_by_library(file.view());
     CHECK(found.events.size() == 2);
     CHECK(found.faults == std::vector<test::oracle_fault>{{"bad_transition", 48 + 64 + 8}});
-    const auto argument = xray_builder(o).header().block(begun(o, 5).argument(3).function(0, 1, 1));
+    const auto argument = xray_builder(o).header().block(begun_block(o, 5).argument(3).function(0, 1, 1));
     const auto read = test::read_by_library(argument.view());
     CHECK(read.events.size() == 1);
     CHECK(read.faults == std::vector<test::oracle_fault>{{"bad_transition", 48 + 64}});
@@ -188,7 +188,7 @@ TEST_CASE("a record in the wrong place is reported, and what follows is read all
 TEST_CASE("a BufferExtents inside a block is reported, and the blocks in it are read") {
   for (const order o : {order::little, order::big}) {
     const auto inner = xray_builder(o).block(xray_builder(o).preamble(5, 6).cpu(1, 50).function(0, 2, 1));
-    const auto file = xray_builder(o).header().block(begun(o, 5).function(0, 1, 1).append(inner.view()));
+    const auto file = xray_builder(o).header().block(begun_block(o, 5).function(0, 1, 1).append(inner.view()));
     const auto found = test::read_by_library(file.view());
     CHECK(found.faults == std::vector<test::oracle_fault>{{"bad_transition", 48 + 64 + 8}});
     REQUIRE(found.events.size() == 2);
@@ -199,7 +199,7 @@ TEST_CASE("a BufferExtents inside a block is reported, and the blocks in it are 
 
 TEST_CASE("a count beyond the end of the log is reported where the log ends") {
   for (const order o : {order::little, order::big}) {
-    const auto file = xray_builder(o).header().extents(1000).append(begun(o, 5).function(0, 1, 1).view());
+    const auto file = xray_builder(o).header().extents(1000).append(begun_block(o, 5).function(0, 1, 1).view());
     const auto found = test::read_by_library(file.view());
     CHECK(found.events.size() == 1);
     CHECK(found.faults == std::vector<test::oracle_fault>{{"truncated", file.size()}});
@@ -208,7 +208,7 @@ TEST_CASE("a count beyond the end of the log is reported where the log ends") {
 
 TEST_CASE("a record that crosses its block's end is told from one that crosses the log's") {
   for (const order o : {order::little, order::big}) {
-    const auto body = begun(o, 5).function(0, 1, 1);
+    const auto body = begun_block(o, 5).function(0, 1, 1);
     auto file = xray_builder(o).header().extents(body.size() - 3).append(body.view()).block(body);
     auto found = test::read_by_library(file.view());
     CHECK(found.events.size() == 1);
@@ -219,7 +219,7 @@ TEST_CASE("a record that crosses its block's end is told from one that crosses t
 }
 
 TEST_CASE("events_of stops at the first fault and says where") {
-  const auto file = xray_builder(order::little).header().block(begun(order::little, 5).function(0, 1, 1).function(7, 1, 1));
+  const auto file = xray_builder(order::little).header().block(begun_block(order::little, 5).function(0, 1, 1).function(7, 1, 1));
   const auto opened = xray::open(file.view());
   const auto first = *fdr_blocks<order::little>(*opened).begin();
   const auto events = events_of<order::little>(first, 5);
@@ -248,7 +248,7 @@ std::vector<fault> faults_in(byte_view file) {
 TEST_CASE("the range of a block's events takes an exit with arguments for an enter, as for_each_event does") {
   for (const order o : {order::little, order::big}) {
     for (unsigned version = 1; version <= 5; ++version) {
-      const auto body = begun(o, version)
+      const auto body = begun_block(o, version)
                             .function(1, 5, 1)
                             .argument(3)
                             .argument(4)
@@ -281,10 +281,10 @@ TEST_CASE("the range of a block's events takes an exit with arguments for an ent
 
 TEST_CASE("a fault in a block tells what is skipped: the rest of the block") {
   for (const order o : {order::little, order::big}) {
-    const auto body = begun(o, 5).function(0, 1, 1).function(1, 1, 1);
+    const auto body = begun_block(o, 5).function(0, 1, 1).function(1, 1, 1);
     const std::size_t begin = 32 + 16, end = begin + body.size();
     // A function record of an action that nobody defines, with the next block behind it.
-    auto unknown = begun(o, 5).function(0, 1, 1).function(5, 1, 1).function(1, 1, 1).function(1, 1, 1);
+    auto unknown = begun_block(o, 5).function(0, 1, 1).function(5, 1, 1).function(1, 1, 1).function(1, 1, 1);
     auto file = xray_builder(o).header().block(unknown).block(body);
     CHECK(faults_in(file.view()) == std::vector<fault>{{errc::bad_value, end - 8, 24}});
     // Counted too short, so that the last record crosses the end of its block.
@@ -296,7 +296,7 @@ TEST_CASE("a fault in a block tells what is skipped: the rest of the block") {
     CHECK(faults_in(whole.view().first(end - 3)) == std::vector<fault>{{errc::truncated, end - 8, 5}});
     CHECK(faults_in(whole.view().first(end - 8)) == std::vector<fault>{{errc::truncated, end - 8, 0}});
     // A record where it may not stand is read all the same, and skips nothing.
-    const auto misplaced = begun(o, 5).function(0, 1, 1).wall(3, 4).function(1, 1, 1);
+    const auto misplaced = begun_block(o, 5).function(0, 1, 1).wall(3, 4).function(1, 1, 1);
     CHECK(faults_in(xray_builder(o).header().block(misplaced).view()) ==
           std::vector<fault>{{errc::bad_transition, end - 8, 0}});
     // Before thread and time are known the block ends there.

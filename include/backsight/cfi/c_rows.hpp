@@ -105,7 +105,7 @@ class c_rows {
       for (std::size_t i = 0; i < from.rule_count(); ++i) keep_what_is_read(from, from.rule(i));
     }
     std::vector<std::uint32_t> numbers(from.rule_count(), table_view::no_rule);
-    std::map<std::vector<std::byte>, std::uint32_t> known;
+    std::map<std::vector<std::byte>, std::uint32_t, detail::rule_text_order> known;
     from.for_each_row([&](std::uint64_t begin, std::uint32_t rule) {
       std::uint32_t number = table_view::no_rule;
       if (rule != table_view::no_rule) {
@@ -166,7 +166,7 @@ class c_rows {
   }
 
   [[nodiscard]] std::uint32_t intern(const table_view& from, const std::byte* bytes,
-                                     std::map<std::vector<std::byte>, std::uint32_t>& known) {
+                                     std::map<std::vector<std::byte>, std::uint32_t, detail::rule_text_order>& known) {
     const rule_view rule(bytes);
     const std::size_t offset = texts_.size();
     c_rule made{offset, 0, rule[unwind_rule::signal_frame], rule[unwind_rule::shape] == rule_shape::outermost};

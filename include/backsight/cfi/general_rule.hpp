@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include <backsight/cfi/rule.hpp>
 #include <backsight/core/bytes.hpp>
@@ -34,6 +35,18 @@ constexpr void put_sleb(Push&& push, std::int64_t value) {
     push(static_cast<std::byte>(digits | (more ? 0x80U : 0U)));
   }
 }
+
+}  // namespace detail
+
+namespace detail {
+
+/// An order of such texts for maps over them: by size, then by bytes.
+struct rule_text_order {
+  [[nodiscard]] bool operator()(byte_view a, byte_view b) const noexcept {
+    if (a.size() != b.size()) return a.size() < b.size();
+    return !a.empty() && std::memcmp(a.data(), b.data(), a.size()) < 0;
+  }
+};
 
 }  // namespace detail
 

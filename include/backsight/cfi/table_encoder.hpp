@@ -256,7 +256,7 @@ class table_encoder {
   std::vector<std::byte> images_;  // Of the rules, by number.
   std::size_t rule_count_ = 0;
   std::vector<std::byte> general_;
-  std::map<std::vector<std::byte>, text_place> general_texts_;  // Where each lies in general_.
+  std::map<std::vector<std::byte>, text_place, rule_text_order> general_texts_;  // Where each lies in general_.
   std::vector<std::byte> text_;
   std::vector<std::byte> others_;  // Registers and words that a text has besides lanes.
   bool full_ = false;

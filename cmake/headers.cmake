@@ -18,6 +18,9 @@ set(BACKSIGHT_HEADERS
   include/backsight/analysis/time_table.hpp
 
   include/backsight/cfi/address_space.hpp
+  include/backsight/cfi/apple/mach_o.hpp
+  include/backsight/cfi/apple/rows.hpp
+  include/backsight/cfi/apple/unwind_info.hpp
   include/backsight/cfi/arch/aarch64.hpp
   include/backsight/cfi/arch/arm.hpp
   include/backsight/cfi/arch/generic.hpp
@@ -37,6 +40,8 @@ set(BACKSIGHT_HEADERS
   include/backsight/cfi/c_writer.hpp
   include/backsight/cfi/cfi.hpp
   include/backsight/cfi/cie_reader.hpp
+  include/backsight/cfi/exidx/index.hpp
+  include/backsight/cfi/exidx/rows.hpp
   include/backsight/cfi/frame.hpp
   include/backsight/cfi/frame_sections.hpp
   include/backsight/cfi/general_rule.hpp
@@ -52,6 +57,7 @@ set(BACKSIGHT_HEADERS
   include/backsight/cfi/progress.hpp
   include/backsight/cfi/published.hpp
   include/backsight/cfi/relocated_section.hpp
+  include/backsight/cfi/row_table.hpp
   include/backsight/cfi/row_sequences.hpp
   include/backsight/cfi/rule.hpp
   include/backsight/cfi/rule_cache.hpp

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include <backsight/cfi/row_table.hpp>
 #include <backsight/cfi/rule.hpp>
 #include <backsight/cfi/section.hpp>
 #include <backsight/cfi/sframe/defect.hpp>
@@ -177,24 +178,17 @@ template <class Arch, class Report>
   const bool same = from.machine() == abi::x86_64 ? Arch::elf_machine == 62
                                                   : from.machine() == abi::aarch64_little && Arch::elf_machine == 183;
   if (!same) return {errc::unsupported_type, 4};
-  cfi::detail::table_encoder<Arch> encoder(options.profile);
-  cfi::detail::packed_rows rows;
   cie common;
   common.return_address_register = registers_of(from.machine()).return_address;
-  std::uint64_t covered = 0;
-  for_each_row(
-      from,
-      [&](const row& r, const function& of, byte_view expressions) {
-        if (covered < r.begin) rows.add(covered, rows.no_rule);
-        common.signal_frame = of.signal_frame;
-        rows.add(r.begin, encoder.rule_number(r, common, expressions));
-        covered = r.end;
-      },
-      report);
-  rows.add(covered, rows.no_rule);
-  auto bytes = encoder.encode(rows, options.build_id);
-  if (!bytes) return bytes.error();
-  return table::of_encoder(std::move(*bytes));
+  return build_table_of_rows<Arch>(options, [&](auto&& take) {
+    for_each_row(
+        from,
+        [&](const row& r, const function& of, byte_view expressions) {
+          common.signal_frame = of.signal_frame;
+          take(r, common, expressions);
+        },
+        report);
+  });
 }
 
 }  // namespace backsight::cfi::sframe

@@ -52,7 +52,7 @@ std::string rule_of(std::uint32_t encoding, std::uint64_t function = 0x590) {
   const auto from = apple::unwind_source::open(bytes);
   REQUIRE(from);
   const std::string text = text_of(*from, {function, function + 1, encoding});
-  return text.substr(text.find(' ', text.find("0x", 8)) + 1);
+  return text.substr(text.find(' ', text.find(' ') + 1) + 1);
 }
 
 }  // namespace

@@ -211,7 +211,8 @@ void for_each_row(const unwind_source& from, F&& f, Report&& report) {
   const auto from_dwarf = [&](const unwind_entry& of) {
     const std::uint64_t at = eh_frame_offset(of.encoding);
     const byte_view bytes = from.eh_frame.bytes();
-    if (at > bytes.size() || bytes.size() - at < 4) return in_eh_frame({errc::out_of_range, at});
+    if (at > bytes.size() || bytes.size() - at < 4)
+      return report(trace_error{errc::out_of_range, from.info_offset + of.offset});
     const auto e = from.eh_frame.entry_at(at);
     if (!e) return in_eh_frame(e.error());
     if (e->is_cie || e->error != errc::ok) return in_eh_frame({errc::unpaired_record, at});

@@ -77,6 +77,7 @@ set(BACKSIGHT_HEADERS
   include/backsight/cfi/table_builder.hpp
   include/backsight/cfi/table_encoder.hpp
   include/backsight/cfi/table_format.hpp
+  include/backsight/cfi/table_part.hpp
   include/backsight/cfi/table_parts.hpp
   include/backsight/cfi/table_search.hpp
   include/backsight/cfi/table_writer.hpp
@@ -130,13 +131,16 @@ set(BACKSIGHT_HEADERS
   include/backsight/emit/timeline.hpp
 
   include/backsight/ftrace/event_format.hpp
+  include/backsight/ftrace/event_text.hpp
   include/backsight/ftrace/ftrace.hpp
   include/backsight/ftrace/pages.hpp
+  include/backsight/ftrace/print_expression.hpp
   include/backsight/ftrace/schema.hpp
 
   include/backsight/io/container.hpp
   include/backsight/io/file_kind.hpp
   include/backsight/io/inflate.hpp
+  include/backsight/io/kernel_symbols.hpp
   include/backsight/io/lz4_frame.hpp
   include/backsight/io/mapped_file.hpp
   include/backsight/io/memtrace_folder.hpp
@@ -199,6 +203,7 @@ set(BACKSIGHT_HEADERS
   include/backsight/perf/stacks.hpp
   include/backsight/perf/symbol_table.hpp
   include/backsight/perf/trace.hpp
+  include/backsight/perf/tracing_data.hpp
   include/backsight/perf/unwinder.hpp
   include/backsight/perf/user_schema.hpp
   include/backsight/perf/words.hpp

@@ -2,19 +2,17 @@
 // ELF files of any class and byte order, and mapped images: sections, segments, symbols, relocations, notes, look-up of
 // addresses, and XRay's instrumentation map.
 #include <cstdint>
-#include <cstdlib>
 
 #include <backsight/elf/sections.hpp>
 #include <backsight/elf/symbols.hpp>
 #include <backsight/xray/instr_map.hpp>
 
+#include "fuzz_support.hpp"
+
 namespace {
 
 using namespace backsight;
-
-void require(bool held) {
-  if (!held) std::abort();
-}
+using fuzz::require;
 
 std::uint64_t sum_of(byte_view bytes) {
   std::uint64_t sum = 0;

@@ -1,37 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 // perf.data files and jitdumps: open, features, every member of every record through print, samples, the order of delivery with and
-// without unfolding. Whatever layout the attributes ask for, samples are also read with others.
+// without unfolding, processes and their mappings over time, stacks. Whatever layout the attributes ask for, samples are also read
+// with others.
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
+#include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include <backsight/core/print.hpp>
+#include <backsight/ftrace/event_text.hpp>
 #include <backsight/perf/perf.hpp>
+#include <backsight/perf/stacks.hpp>
+#include <backsight/perf/tracing_data.hpp>
+#include <backsight/perf/unwinder.hpp>
 #ifdef BACKSIGHT_HAVE_ZSTD
 #include <backsight/io/zstd_records.hpp>
 #endif
 
+#include "fuzz_support.hpp"
+
 namespace {
 
 using namespace backsight;
-
-/// Swallows characters, so that printing touches every member without memory.
-struct sink {
-  using difference_type = std::ptrdiff_t;
-  std::uint64_t* sum;
-  sink& operator*() { return *this; }
-  sink& operator++() { return *this; }
-  sink operator++(int) { return *this; }
-  sink& operator=(char c) {
-    *sum = *sum * 31 + static_cast<unsigned char>(c);
-    return *this;
-  }
-};
-
-void require(bool held) {
-  if (!held) std::abort();
-}
+using fuzz::require;
+using fuzz::sink;
 
 void add(byte_view bytes, std::uint64_t* sum) {
   for (const std::byte byte : bytes) *sum += std::to_integer<unsigned>(byte);
@@ -90,6 +84,14 @@ void read_features(const perf::trace& opened, std::uint64_t* sum) {
                                   [&](const perf::build_id_entry& entry) { add(entry.id, sum), add(entry.name, sum); });
     (void)perf::read_clock_data(one, o);
     (void)perf::read_compression(one, o);
+    // Whatever a text is of, it is tried as formats of events, which then print the bytes that stand behind them.
+    const auto formats = perf::read_tracing_data(one.bytes, one.offset);
+    for (const ftrace::event_format& format : formats.partial().events) {
+      std::string text;
+      if (!ftrace::append_event_text(text, format, one.bytes, o)) require(text.empty());
+      ftrace::append_event_members(text, format, one.bytes.first(one.bytes.size() < 64 ? one.bytes.size() : 64), o);
+      add(text, sum);
+    }
   }
 }
 
@@ -130,6 +132,81 @@ void read_trace(const perf::trace& opened, std::uint64_t* sum) {
 #endif
 }
 
+/// Follows processes and walks the stacks of samples; where a stack leads a mapped object without rules is added.
+template <class Arch, order O>
+void follow(const perf::trace& opened, std::uint64_t* sum) {
+  using unwinder = perf::sample_unwinder<Arch, O>;
+  perf::process_list list;
+  unwinder stacks;
+  const auto rules = std::make_unique<typename unwinder::cache>();
+  typename unwinder::call_places places;
+  perf::deferred_samples<std::uint64_t> waiting(64);
+  std::vector<std::byte> file(4096, std::byte{1});
+  const perf::file_memory<O> files(
+      [](void* all, std::uint32_t) -> std::optional<byte_view> { return *static_cast<std::vector<std::byte>*>(all); },
+      &file);
+
+  const auto take_sample = [&](const perf::merged_record& item, const perf::sample_layout& layout) {
+    const auto one = read_sample(item.record, layout);
+    if (!one) return;
+    const perf::thread& thread =
+        list.find_thread(static_cast<std::int32_t>(one->pid), static_cast<std::int32_t>(one->tid));
+    add(list.name(thread.name), sum);
+    const perf::process& owner = list.find_process(thread.pid);
+    require(owner.maps != nullptr);
+    (void)perf::for_each_address(
+        one->callchain, {}, perf::cpu_mode_of(item.record.misc), 127, [&](const perf::stack_entry& entry) {
+          const perf::mapping* const at = owner.maps->find(entry.address);
+          if (at == nullptr) return;
+          require(entry.address >= at->begin && entry.address < at->end && at->file < list.files().size());
+          *sum += at->file_address(entry.address);
+        });
+    if (const auto cookie = perf::cookie_of(one->callchain)) (void)waiting.hold(one->tid, *cookie, one->time);
+    const auto first = perf::first_frame<Arch>(one->user_registers);
+    if (!first) return;
+    std::uint64_t pcs[16]{};
+    typename unwinder::item walked;
+    auto& space = stacks.space_of(owner);
+    walked.start = *first;
+    walked.space = &space.objects;
+    walked.memory = {one->user_stack.data(), first->stack_pointer(), one->user_stack.size(), owner.maps.get(), &files};
+    walked.pcs = pcs;
+    unwinder::walk({&walked, 1}, *rules);
+    unwinder::complete(walked, space, *rules,
+                       [&](const perf::mapping& at, std::uint64_t address, cfi::mapped_object& out) {
+                         require(out.begin == at.begin && out.end == at.end);
+                         require(address >= at.begin && address < at.end);
+                         return at.is_executable();
+                       });
+    require(walked.result.count >= 1 && walked.result.count <= 16);
+    (void)places.make_addresses(walked);
+    for (const std::uint64_t pc : pcs) *sum += pc;
+  };
+  perf::merge(
+      opened,
+      [&](const perf::merged_record& item) {
+        const perf::sample_layout layout =
+            item.event == perf::no_event ? perf::sample_layout() : opened.events()[item.event].layout;
+        if (item.record.type == perf::record_type::sample) {
+          if (item.event != perf::no_event) take_sample(item, layout);
+        } else if (item.record.type == perf::record_type::callchain_deferred) {
+          if (const auto chain = perf::read_deferred_chain(item.record, layout)) {
+            waiting.deliver(
+                perf::read_sample_id(item.record, layout).tid, chain->cookie,
+                [&](std::uint64_t time, bool matches) { *sum += matches ? time : chain->addresses.size(); });
+          }
+        } else {
+          list.apply(item, opened, [&](const perf::process* owner, std::uint64_t begin, std::uint64_t end) {
+            if (owner != nullptr) stacks.forget(owner->number, begin, end);
+          });
+          for (const std::uint32_t number : list.take_forgotten()) stacks.forget(number);
+        }
+      },
+      [](const fault&) {});
+  waiting.finish([&](std::uint64_t time) { *sum += time; });
+  require(waiting.size() == 0);
+}
+
 void read_dump(const perf::jitdump::dump& opened, std::uint64_t* sum) {
   with_order(opened.byte_order(), [&](auto o) {
     walk(opened.records<o()>(), sum);
@@ -153,7 +230,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::uint64_t sum = 0;
   std::vector<std::byte> bytes(size);
   for (std::size_t i = 0; i < size; ++i) bytes[i] = static_cast<std::byte>(data[i]);
-  if (const auto opened = perf::open(bytes)) read_trace(*opened, &sum);
+  if (const auto opened = perf::open(bytes)) {
+    read_trace(*opened, &sum);
+    if (opened->byte_order() == order::little) follow<cfi::arch::x86_64, order::little>(*opened, &sum);
+    else follow<cfi::arch::aarch64, order::big>(*opened, &sum);
+  }
   if (const auto opened = perf::jitdump::open(bytes)) read_dump(*opened, &sum);
   static_cast<void>(sum);
   return 0;

@@ -2,7 +2,6 @@
 // XRay logs: open, blocks, records by and against the grammar, runs, events, and every member of every record through print.
 // Whatever version the header names, the bytes are also read as each of the versions 1 to 5 in both byte orders.
 #include <cstdint>
-#include <cstdlib>
 #include <vector>
 
 #include <backsight/core/hex_dump.hpp>
@@ -10,26 +9,13 @@
 #include <backsight/xray/block_index.hpp>
 #include <backsight/xray/xray.hpp>
 
+#include "fuzz_support.hpp"
+
 namespace {
 
 using namespace backsight;
-
-/// Swallows characters, so that printing touches every member without memory.
-struct sink {
-  using difference_type = std::ptrdiff_t;
-  std::uint64_t* sum;
-  sink& operator*() { return *this; }
-  sink& operator++() { return *this; }
-  sink operator++(int) { return *this; }
-  sink& operator=(char c) {
-    *sum = *sum * 31 + static_cast<unsigned char>(c);
-    return *this;
-  }
-};
-
-void require(bool held) {
-  if (!held) std::abort();
-}
+using fuzz::require;
+using fuzz::sink;
 
 /// Reads all records; offsets must grow and records lie side by side inside the view.
 template <record_format F, grammar_check Check>

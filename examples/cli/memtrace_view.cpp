@@ -14,6 +14,7 @@
 
 #ifdef BACKSIGHT_HAVE_CAPSTONE
 #include <capstone/capstone.h>
+#include <dlfcn.h>
 #endif
 
 namespace cli::memtrace {
@@ -23,33 +24,48 @@ namespace {
 using namespace backsight;
 using namespace backsight::memtrace;
 
-/// The text of instructions, from capstone where the program was built with it.
+/// The text of instructions, from capstone where the program was built with it and the library is there. It is loaded when it is
+/// asked for: its tables would cost every run of the program a millisecond.
 class disassembler {
  public:
 #ifdef BACKSIGHT_HAVE_CAPSTONE
   explicit disassembler(std::uint64_t type) {
     const bool arm = (type & file_type::aarch64) != 0;
     if ((type & file_type::arch_regdeps) != 0) return;
-    good_ = cs_open(arm ? CS_ARCH_ARM64 : CS_ARCH_X86, arm ? CS_MODE_LITTLE_ENDIAN : (type & file_type::x86_32) != 0 ? CS_MODE_32 : CS_MODE_64, &handle_) == CS_ERR_OK;
-    if (good_ && !arm) cs_option(handle_, CS_OPT_SYNTAX, CS_OPT_SYNTAX_ATT);
+    library_ = ::dlopen(BACKSIGHT_CAPSTONE, RTLD_NOW | RTLD_LOCAL);
+    if (library_ == nullptr) return;
+    const auto load = [&](auto& function, const char* name) {
+      function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(::dlsym(library_, name));
+      return function != nullptr;
+    };
+    if (!load(open_, "cs_open") || !load(close_, "cs_close") || !load(option_, "cs_option") || !load(disasm_, "cs_disasm") || !load(free_, "cs_free")) return;
+    good_ = open_(arm ? CS_ARCH_ARM64 : CS_ARCH_X86, arm ? CS_MODE_LITTLE_ENDIAN : (type & file_type::x86_32) != 0 ? CS_MODE_32 : CS_MODE_64, &handle_) == CS_ERR_OK;
+    if (good_ && !arm) option_(handle_, CS_OPT_SYNTAX, CS_OPT_SYNTAX_ATT);
   }
   ~disassembler() {
-    if (good_) cs_close(&handle_);
+    if (good_) close_(&handle_);
+    if (library_ != nullptr) ::dlclose(library_);
   }
   disassembler(const disassembler&) = delete;
   disassembler& operator=(const disassembler&) = delete;
   [[nodiscard]] std::string text(const reference& item) {
     if (!good_) return {};
     cs_insn* decoded = nullptr;
-    const std::size_t count = cs_disasm(handle_, reinterpret_cast<const std::uint8_t*>(item.encoding), item.encoding_size, item.pc, 1, &decoded);
+    const std::size_t count = disasm_(handle_, reinterpret_cast<const std::uint8_t*>(item.encoding), item.encoding_size, item.pc, 1, &decoded);
     if (count == 0) return "<invalid>";
     std::string text = decoded->mnemonic;
     if (decoded->op_str[0] != '\0') text += std::string(text.size() < 6 ? 6 - text.size() : 0, ' ') + " " + decoded->op_str;
-    cs_free(decoded, count);
+    free_(decoded, count);
     return text;
   }
 
  private:
+  void* library_ = nullptr;
+  decltype(&cs_open) open_ = nullptr;
+  decltype(&cs_close) close_ = nullptr;
+  decltype(&cs_option) option_ = nullptr;
+  decltype(&cs_disasm) disasm_ = nullptr;
+  decltype(&cs_free) free_ = nullptr;
   csh handle_ = 0;
   bool good_ = false;
 #else

@@ -48,6 +48,28 @@ std::string recording_input::text_feature(perf::feature which) const {
   return text ? std::string(*text) : std::string();
 }
 
+perf::tracing_data recording_input::tracing_formats() const {
+  const auto take = [&](backsight::byte_view bytes, std::uint64_t offset) {
+    auto read = perf::read_tracing_data(bytes, offset);
+    if (!read) (void)report_error(path, read.error(), "formats of tracepoints");
+    return read.partial();
+  };
+  if (const auto found = trace.find(perf::feature::tracing_data)) return take(found->bytes, found->offset);
+  perf::tracing_data formats;
+  if (!trace.is_pipe()) return formats;
+  // In a stream they stand behind a record.
+  backsight::with_order(trace.byte_order(), [&](auto o) {
+    backsight::for_each_salvaging(
+        trace.records<o()>(),
+        [&](const backsight::any_record<perf::perf_format<o()>>& one) {
+          if (!one.template is<perf::tracing_data_record>() || !formats.events.empty()) return;
+          formats = take(perf::data_behind(perf::stored_record(one)), one.offset() + backsight::size_of<perf::tracing_data_record>);
+        },
+        [](const backsight::fault&) {});
+  });
+  return formats;
+}
+
 bool is_recording(const std::string& path, backsight::byte_view head) {
   constexpr std::string_view magic = "PERFILE", swapped = "2ELIFREP";
   const auto begins = [](backsight::byte_view bytes, std::string_view text) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <backsight/perf/perf.hpp>
+#include <backsight/perf/tracing_data.hpp>
 #ifdef BACKSIGHT_HAVE_ZSTD
 #include <backsight/io/zstd_records.hpp>
 #endif
@@ -35,6 +36,8 @@ struct recording_input {
 #endif
   }
   [[nodiscard]] std::string text_feature(backsight::perf::feature which) const;
+  /// The formats of tracepoints; what cannot be read of them is reported. They are views of the recording.
+  [[nodiscard]] backsight::perf::tracing_data tracing_formats() const;
 };
 
 /// The input is a recording of perf.

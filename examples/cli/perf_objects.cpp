@@ -2,7 +2,6 @@
 #include "perf_objects.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <cstdlib>
 
 #include <sys/utsname.h>
@@ -28,9 +27,10 @@ std::optional<std::vector<std::byte>> unpack(backsight::byte_view packed) {
 }
 
 std::vector<std::string> default_folders(std::vector<std::string> given) {
-  if (!given.empty()) return given;
-  given.emplace_back("/");
-  if (const char* const home = std::getenv("HOME")) given.push_back(std::string(home) + "/.debug");
+  if (given.empty()) given.emplace_back("/");
+  // perf's cache belongs to this machine's files.
+  const bool own = std::find(given.begin(), given.end(), "/") != given.end();
+  if (const char* const home = std::getenv("HOME"); own && home != nullptr) given.push_back(std::string(home) + "/.debug");
   return given;
 }
 
@@ -86,6 +86,19 @@ io::object_file* objects::file(std::uint32_t number) {
   return one.file.get();
 }
 
+objects::frame_parts objects::find_frames(const io::object_file& of) {
+  namespace cfi = backsight::cfi;
+  frame_parts found;
+  const auto frames = cfi::find_frame_section(of.image, cfi::section_kind::eh_frame);
+  const auto header = cfi::find_frame_header(of.image);
+  const auto others = cfi::find_frame_section(of.image, cfi::section_kind::debug_frame);
+  if (!frames || !header || (others.error().code != backsight::errc::missing_section && !(others && others->bytes.empty()))) return found;
+  found.frames = *frames;
+  found.header = *header;
+  found.in_parts = true;
+  return found;
+}
+
 std::optional<backsight::byte_view> objects::bytes(std::uint32_t number) {
   const io::object_file* const found = file(number);
   if (found == nullptr) return std::nullopt;
@@ -134,46 +147,29 @@ found_name objects::map_name(const perf::mapping& at, std::uint64_t address) {
 
 bool objects::take_kallsyms(const std::string& path, bool packed) {
   if (is_directory(path)) return false;
-  input text;
-  if (!text.try_open(path) || text.bytes().empty()) return false;
-  backsight::byte_view bytes = text.bytes();
   if (packed) {
-    auto out = unpack(bytes);
+    input text;
+    if (!text.try_open(path)) return false;
+    auto out = unpack(text.bytes());
     if (!out) return false;
-    unpacked_kallsyms_ = std::move(*out);
-    bytes = unpacked_kallsyms_;
-  }
-  // The recorded kernel may have lain elsewhere than the one that wrote the text: the function that the recorder named tells.
-  std::uint64_t shift = 0;
-  bool usable = false;
-  const std::string_view reference = processes_->kernel_reference();
-  perf::for_each_kallsyms_line(text_of(bytes), [&](std::uint64_t address, char, std::string_view name) {
-    if (address != 0) usable = true;
-    if (!reference.empty() && name == reference && shift == 0) shift = processes_->kernel_reference_address() - address;
-  });
-  if (!usable) return false;
-  constexpr std::uint64_t smallest_step = 0x1000;
-  if (shift % smallest_step != 0) {
-    say("backsight: %s is not of the recorded kernel; it is not used\n", path.c_str());
+    kernel_.take(std::move(*out));
+  } else if (!kernel_.open(path)) {
     return false;
   }
-  kernel_.reserve(static_cast<std::size_t>(std::count(text_of(bytes).begin(), text_of(bytes).end(), '\n')));
-  perf::for_each_kallsyms_line(text_of(bytes), [&](std::uint64_t address, char type, std::string_view name) {
-    const char upper = static_cast<char>(std::toupper(static_cast<unsigned char>(type)));
-    if (upper != 'T' && upper != 'W' && upper != 'D' && upper != 'B') return;
-    const std::uint8_t binding = type == 'W' || type == 'w' ? 2 : std::isupper(static_cast<unsigned char>(type)) != 0 ? 1 : 0;
-    kernel_.add({address + shift, address + shift, name, binding});
-  });
-  kernel_.finish([](std::string_view name) { return name; },
-                 [](std::string_view a, std::string_view b) {
-                   return (a.find('[') != a.npos) != (b.find('[') != b.npos);
-                 });
-  kallsyms_ = std::move(text);
-  return true;
+  // The recorded kernel may have lain elsewhere than the one that wrote the text: the function that the recorder named tells.
+  switch (kernel_.place(processes_->kernel_reference(), processes_->kernel_reference_address())) {
+    case io::kernel_symbols::fit::good: return has_kernel_ = true;
+    case io::kernel_symbols::fit::no_addresses: return false;
+    case io::kernel_symbols::fit::other_kernel:
+      say("backsight: %s is not of the recorded kernel; it is not used\n", path.c_str());
+      return false;
+  }
+  return false;
 }
 
 void objects::read_kernel() {
   const perf::build_id& id = processes_->kernel_id();
+  // A copy in perf's cache is a file, of which parts can be read: the kernel writes its own text anew for each reader.
   for (const std::string& root : finder_.folders()) {
     if (id.size >= 2) {
       const std::string text = id.text(), split = text.substr(0, 2) + "/" + text.substr(2);
@@ -182,6 +178,8 @@ void objects::read_kernel() {
         if (take_kallsyms(folder + "/kallsyms", false)) return;
       }
     }
+  }
+  for (const std::string& root : finder_.folders()) {
     // The running kernel's text belongs to the recording only when it is the same kernel.
     if (root.empty()) {
       utsname own{};
@@ -199,13 +197,16 @@ void objects::read_kernel() {
 }
 
 found_name objects::kernel_name(const perf::mapping& at, std::uint64_t address) {
-  std::call_once(kernel_read_, [&] { read_kernel(); });
-  const perf::named_range* const range = kernel_.find(address);
-  if (range == nullptr || (range->begin < at.begin && at.kind == perf::file_kind::module)) return {};
-  std::string_view name = range->name;
-  const std::size_t tab = name.find('\t');
-  if ((tab != name.npos) != (at.kind == perf::file_kind::module)) return {};
-  return {name.substr(0, tab), address - range->begin, true, false};
+  const std::lock_guard lock(kernel_mutex_);
+  if (!kernel_read_) read_kernel();
+  kernel_read_ = true;
+  if (!has_kernel_) return {};
+  const bool of_module = at.kind == perf::file_kind::module;
+  const auto found = kernel_.find(address, of_module);
+  if (!found || (of_module && address - found->offset < at.begin)) return {};
+  const std::size_t tab = found->text.find('\t');
+  if ((tab != found->text.npos) != of_module) return {};
+  return {found->text.substr(0, tab), found->offset, true, false};
 }
 
 }  // namespace cli::perf_data

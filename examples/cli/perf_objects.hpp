@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
+#include <iterator>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -11,6 +14,8 @@
 
 #include <backsight/cfi/frame_sections.hpp>
 #include <backsight/cfi/table_builder.hpp>
+#include <backsight/cfi/table_part.hpp>
+#include <backsight/io/kernel_symbols.hpp>
 #include <backsight/io/object_symbols.hpp>
 #include <backsight/perf/processes.hpp>
 #include <backsight/perf/unwinder.hpp>
@@ -40,19 +45,33 @@ class objects {
   [[nodiscard]] backsight::io::object_file* file(std::uint32_t number);
   [[nodiscard]] std::optional<backsight::byte_view> bytes(std::uint32_t number);
 
-  /// Fills in the table and bias of a mapped file; false when it has no call frame information.
+  /// Fills in the table and bias of a mapped file, and which part of the mapping it is for; false when it has no call frame
+  /// information. Not for several threads at once.
   template <class Arch>
-  [[nodiscard]] bool find_object(const backsight::perf::mapping& at, std::uint64_t, backsight::cfi::mapped_object& out) {
+  [[nodiscard]] bool find_object(const backsight::perf::mapping& at, std::uint64_t address, backsight::cfi::mapped_object& out) {
     if (at.kind != backsight::perf::file_kind::file && at.kind != backsight::perf::file_kind::vdso) return false;
     backsight::io::object_file* const found = file(at.file);
     if (found == nullptr || static_cast<std::uint16_t>(found->image.machine()) != Arch::elf_machine) return false;
-    slot& one = slots_[at.file];
-    std::call_once(one.table_made, [&] { one.table = make_table<Arch>(*found); });
-    if (!one.table) return false;
     const auto bias = backsight::perf::bias_of(found->image, at);
     if (!bias) return false;
-    out.table = one.table->view();
     out.bias = *bias;
+    slot& one = slots_[at.file];
+    if (!one.frames) one.frames = find_frames(*found);
+    if (one.frames->in_parts) {
+      if (const backsight::cfi::table_part* const part = part_of<Arch>(*found, one, address - *bias)) {
+        if (part->begin != 0) out.begin = std::max(at.begin, part->begin + *bias);
+        if (part->end != ~std::uint64_t{0}) out.end = std::min(at.end, part->end + *bias);
+        out.table = part->rules.view();
+        return address >= out.begin && address < out.end;
+      }
+      // The list of functions is damaged: other parts may be there, so the table of all is for this address alone.
+      out.begin = address;
+      out.end = address + 1;
+    }
+    if (!one.whole_made) one.table = make_table<Arch>(*found);
+    one.whole_made = true;
+    if (!one.table) return false;
+    out.table = one.table->view();
     return true;
   }
 
@@ -60,13 +79,41 @@ class objects {
   [[nodiscard]] found_name name_of(const backsight::perf::mapping& at, std::uint64_t address);
 
  private:
+  /// Where the table of a file comes from: few addresses of a recording lie in it, so that it is made for the functions around them,
+  /// where .eh_frame has all there is and a list of its functions.
+  struct frame_parts {
+    backsight::cfi::frame_section frames, header;
+    bool in_parts = false;
+  };
   struct slot {
-    std::once_flag opened, table_made, symbols_made;
+    std::once_flag opened, symbols_made;
     std::unique_ptr<backsight::io::object_file> file;
+    std::optional<frame_parts> frames;
+    bool whole_made = false;
     std::optional<backsight::cfi::table> table;
+    std::map<std::uint64_t, backsight::cfi::table_part> parts;  // by where they begin
     std::unique_ptr<backsight::io::object_symbols> symbols;
     input text;  ///< a perf map file
   };
+
+  /// The part of a file's table for a link-time address; null where its list of functions cannot be used.
+  template <class Arch>
+  [[nodiscard]] static const backsight::cfi::table_part* part_of(const backsight::io::object_file& of, slot& one, std::uint64_t address) {
+    using namespace backsight;
+    if (const auto after = one.parts.upper_bound(address); after != one.parts.begin()) {
+      if (const cfi::table_part& before = std::prev(after)->second; address < before.end) return &before;
+    }
+    return with_order(of.image.byte_order(), [&](auto o) -> const cfi::table_part* {
+      const cfi::frame_section &frames = one.frames->frames, &header = one.frames->header;
+      const auto listed = cfi::header_table<o()>::open(header.bytes, header.info.address, of.image.address_size());
+      if (!listed) return nullptr;
+      auto built = cfi::build_table_part<Arch>(cfi::section<o()>(frames.bytes, frames.info), *listed, address);
+      if (!built) return nullptr;
+      const std::uint64_t begin = built->begin;
+      return &one.parts.insert_or_assign(begin, std::move(built.value())).first->second;
+    });
+  }
+  [[nodiscard]] static frame_parts find_frames(const backsight::io::object_file& of);
 
   template <class Arch>
   [[nodiscard]] static std::optional<backsight::cfi::table> make_table(backsight::io::object_file& of) {
@@ -100,10 +147,9 @@ class objects {
   const backsight::perf::process_list* processes_;
   std::string release_, hostname_;
   std::deque<slot> slots_;
-  std::once_flag kernel_read_;
-  input kallsyms_;
-  std::vector<std::byte> unpacked_kallsyms_;
-  backsight::perf::symbol_table kernel_;
+  std::mutex kernel_mutex_;
+  backsight::io::kernel_symbols kernel_;
+  bool kernel_read_ = false, has_kernel_ = false;
 };
 
 }  // namespace cli::perf_data

@@ -6,6 +6,8 @@
 #include <cstdarg>
 #include <cstdio>
 
+#include <backsight/ftrace/event_text.hpp>
+
 #include "perf_commands.hpp"
 #include "perf_lines.hpp"
 
@@ -112,6 +114,7 @@ struct settings {
   columns shown = 0;
   int event_width = 0;
   bool use_chains = false;
+  perf::tracing_data formats;
 };
 
 class script_worker : public stack_worker {
@@ -208,8 +211,19 @@ class script_worker : public stack_worker {
       out += event.name;
       out += ": ";
     }
+    if (shows(column::trace)) print_trace(one, event);
     if (shows(column::addr)) print_address(one, event);
     if (shows(column::weight)) append_padded(out, s.weight, 16, ' ');
+  }
+
+  /// The data of a tracepoint by its format, or its members where the format has what is not known here.
+  void print_trace(const sampled_stack& one, const perf::event_description& event) {
+    if (event.attr[perf::attribute_record::type] != perf::event_type::tracepoint) return;
+    const perf::tracing_data& formats = set_->formats;
+    const auto* const format = formats.find(event.attr[perf::attribute_record::config]);
+    if (format == nullptr) return;
+    if (!backsight::ftrace::append_event_text(out, *format, one.members.raw, formats.byte_order, formats.long_size))
+      backsight::ftrace::append_event_members(out, *format, one.members.raw, formats.byte_order);
   }
 
   void append_symbol(const perf::process& owner, std::uint64_t address, perf::cpu_mode mode) {
@@ -292,6 +306,7 @@ class script_consumer : public stack_consumer {
  public:
   script_consumer(const stack_context& context, columns shown, output& out) : context_(&context), out_(&out) {
     set_.shown = shown;
+    if ((shown & bit(column::trace)) != 0) set_.formats = context.recording.tracing_formats();
     for (const perf::event_description& event : context.recording.trace.events()) {
       set_.event_width = std::max(set_.event_width, static_cast<int>(event.name.size()));
       set_.use_chains = set_.use_chains || has(event.layout.sample_type, perf::sample_field::callchain);
@@ -319,7 +334,6 @@ int print_as_perf_script(const std::string& path, const stack_options& options, 
   if (!shown) return usage;
   recording_input recording;
   if (!recording.open(path)) return bad_input;
-  if ((*shown & bit(column::trace)) != 0) say("backsight: the text of tracepoints (the field trace) is not printed\n");
   output out("-");
   stack_counts counts;
   const int code = for_each_stack(

@@ -28,8 +28,10 @@ class stack_reader {
       : recording_(recording), options_(options), counts_(counts), files_(options.sysroots, recording, processes_),
         context_{recording, processes_, files_, options}, memory_(&read_file, &files_) {
     stride_ = std::max(options.longest, 1U);
-    pcs_.resize(batch_size * stride_);
-    items_.reserve(batch_size);
+    batch_size_ = options.jobs > 1 ? batch_of_many : batch_of_one;
+    pcs_.resize(batch_size_ * stride_);
+    items_.reserve(batch_size_);
+    batch_.reserve(batch_size_);
     for (unsigned i = 0; i < std::max(options.jobs, 1U); ++i) caches_.push_back(std::make_unique<typename unwinder::cache>());
     marks_.resize(caches_.size());
   }
@@ -45,7 +47,7 @@ class stack_reader {
                                               code = bad_input;
                                             });
     flush();
-    waiting_.finish([&](held& one) { add(one.record, one.event, {}); });
+    waiting_.finish([&](held& one) { add(one.record, one.event, {}, false); });
     flush();
     counts_.without_event = merged.without_event;
     if (merged.compressed != 0) {
@@ -58,7 +60,8 @@ class stack_reader {
  private:
   using unwinder = perf::sample_unwinder<Arch, O>;
   using item = typename unwinder::item;
-  static constexpr std::size_t batch_size = 2048;
+  /// Samples of a batch: few, so that they stay in the cache; for several threads enough to be worth waking them.
+  static constexpr std::size_t batch_of_one = 256, batch_of_many = 2048;
   static constexpr std::uint32_t no_item = 0xffffffff;
 
   /// A sample that waits for the rest of its call chain, with bytes of its own.
@@ -108,18 +111,7 @@ class stack_reader {
   }
 
   void take_sample(const perf::stored_record& record, std::uint32_t event) {
-    const perf::sample_layout& layout = recording_.trace.events()[event].layout;
-    if (has(layout.sample_type, perf::sample_field::callchain)) {
-      const auto found = perf::read_sample(record, layout);
-      if (found) {
-        if (const auto cookie = perf::cookie_of(found->callchain)) {
-          held one{{record.bytes.begin(), record.bytes.end()}, record, event};
-          one.record.bytes = one.bytes;
-          if (waiting_.hold(found->tid, *cookie, std::move(one))) return;
-        }
-      }
-    }
-    add(record, event, {});
+    add(record, event, {}, true);
   }
 
   void take_deferred(const perf::merged_record& merged) {
@@ -129,7 +121,7 @@ class stack_reader {
     if (!chain) return damaged(chain.error());
     const std::uint32_t tid = perf::read_sample_id(merged.record, layout).tid;
     waiting_.deliver(tid, chain->cookie, [&](held& one, bool matches) {
-      add(one.record, one.event, matches ? chain->addresses : perf::word_list());
+      add(one.record, one.event, matches ? chain->addresses : perf::word_list(), false);
     });
   }
 
@@ -147,31 +139,43 @@ class stack_reader {
     return kept_.emplace_back(bytes.begin(), bytes.end());
   }
 
-  /// Adds a sample to the batch; of a group of counters one for each whose value has changed.
-  void add(perf::stored_record record, std::uint32_t event, perf::word_list deferred) {
-    if (!stays(record.bytes)) record.bytes = keep(record.bytes);
+  /// Adds a sample to the batch; of a group of counters one for each whose value has changed. One whose call chain comes later is
+  /// held back where it `may_wait`.
+  void add(perf::stored_record record, std::uint32_t event, perf::word_list deferred, bool may_wait) {
     const perf::sample_layout& layout = recording_.trace.events()[event].layout;
-    sampled_stack one;
+    if (!stays(record.bytes)) record.bytes = keep(record.bytes);
+    sampled_stack& one = batch_.emplace_back();
     if (const auto error = perf::read_sample(backsight::record<perf::sample_record, O>(
                                                  record.bytes.data(), record.bytes.size() - backsight::size_of<perf::sample_record>),
-                                             layout, record.offset, one.members))
+                                             layout, record.offset, one.members)) {
+      batch_.pop_back();
       return damaged(error);
+    }
+    if (may_wait) {
+      if (const auto cookie = perf::cookie_of(one.members.callchain)) {
+        held later{{record.bytes.begin(), record.bytes.end()}, record, event};
+        later.record.bytes = later.bytes;
+        if (waiting_.hold(one.members.tid, *cookie, std::move(later))) return batch_.pop_back();
+      }
+    }
     one.event = event;
     one.misc = record.misc;
     if (!deferred.empty()) one.deferred = copy(deferred);
     const auto& read = one.members.read;
-    if (!read.is_present || !has(layout.sample_type, perf::sample_field::read)) return add(one);
-    for (std::size_t i = 0; i < read.size(); ++i) {
-      const perf::counter_value value = read[i];
+    if (!read.is_present || !has(layout.sample_type, perf::sample_field::read)) return finish_adding();
+    const sampled_stack whole = one;
+    batch_.pop_back();
+    for (std::size_t i = 0; i < whole.members.read.size(); ++i) {
+      const perf::counter_value value = whole.members.read[i];
       std::uint64_t& last = last_values_[value.id];
       const std::uint64_t change = value.value - last;
       last = value.value;
       const std::uint32_t member = recording_.trace.table().find(value.id);
       if (change == 0) continue;
-      sampled_stack part = one;
+      sampled_stack& part = batch_.emplace_back(whole);
       part.members.period = change;
       if (member != perf::no_event) part.event = member;
-      add(part);
+      finish_adding();
     }
   }
   [[nodiscard]] perf::word_list copy(perf::word_list words) {
@@ -185,8 +189,9 @@ class stack_reader {
     return {kept_.emplace_back(std::move(bytes)), O};
   }
 
-  void add(const sampled_stack& from) {
-    sampled_stack& one = batch_.emplace_back(from);
+  /// Completes the last sample of the batch.
+  void finish_adding() {
+    sampled_stack& one = batch_.back();
     const perf::thread& thread = processes_.find_thread(static_cast<std::int32_t>(one.members.pid), static_cast<std::int32_t>(one.members.tid));
     one.name = thread.name;
     one.owner = &processes_.find_process(thread.pid);
@@ -207,7 +212,7 @@ class stack_reader {
         owners_.push_back(one.owner);
       }
     }
-    if (batch_.size() == batch_size) flush();
+    if (batch_.size() == batch_size_) flush();
   }
 
   /// Gives the pages behind back that samples have been read from: they would count as this program's memory. A record that is
@@ -215,7 +220,7 @@ class stack_reader {
   void give_back() {
     const byte_view all = recording_.file.bytes();
     if (!recording_.file.mapped()) return;
-    constexpr std::size_t step = std::size_t{8} << 20, page = std::size_t{1} << 16;
+    constexpr std::size_t step = std::size_t{1} << 20, page = std::size_t{1} << 16;
     std::size_t read = given_back_;
     for (const sampled_stack& one : batch_) {
       const std::byte* const at = one.members.user_stack.data();
@@ -228,16 +233,10 @@ class stack_reader {
     given_back_ = end;
   }
 
-  /// The code at an address says itself that nothing called it.
-  [[nodiscard]] static bool is_outermost(const cfi::address_space<Arch>& space, std::uint64_t address) {
-    const cfi::found_rule found = space.find_rule(address);
-    return found.rule != nullptr && cfi::rule_view(found.rule)[cfi::unwind_rule::shape] == cfi::rule_shape::outermost;
-  }
-
   void flush() {
     if (batch_.empty()) return;
     files_.prepare();
-    const std::size_t parts = batch_.size() < 256 ? 1 : workers_.size();
+    const std::size_t parts = batch_.size() < 512 ? 1 : workers_.size();
     const auto share = [&](std::size_t count, std::size_t part) { return count * part / parts; };
     const auto in_parts = [&](auto&& work) {
       if (parts == 1) return work(std::size_t{0});
@@ -259,11 +258,11 @@ class stack_reader {
         sampled_stack& one = batch_[i];
         if (place_[i] != no_item) {
           const item& walked = items_[place_[i]];
-          marks_[part].make_addresses(walked);
+          const bool says_so = marks_[part].make_addresses(walked);
           one.addresses = walked.pcs.first(walked.result.count);
           one.why = walked.result.why;
           one.stack_pointer = walked.start.stack_pointer();
-          if (one.why == cfi::stop::outermost) one.ends_with_zero = !is_outermost(*walked.space, one.addresses.back());
+          one.ends_with_zero = one.why == cfi::stop::outermost && !says_so;
         }
         workers_[part]->take(one);
       }
@@ -297,7 +296,7 @@ class stack_reader {
   std::vector<item> items_;
   std::vector<const perf::process*> owners_;
   std::vector<std::uint64_t> pcs_;
-  std::size_t stride_ = 0;
+  std::size_t stride_ = 0, batch_size_ = 0;
   std::size_t given_back_ = 0;  // Bytes of the file, from its start.
   std::deque<std::vector<std::byte>> kept_;
   std::unordered_map<std::uint64_t, std::uint64_t> last_values_;

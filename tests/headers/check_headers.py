@@ -38,6 +38,8 @@ EXTRA_ARROWS = {
     "perf/registers.hpp": ["cfi"],
     "perf/unwinder.hpp": ["cfi", "elf"],
     "perf/symbol_table.hpp": ["elf"],
+    # Raw data of tracepoints is described as in traces of the kernel.
+    "perf/tracing_data.hpp": ["ftrace"],
     "uftrace/files/elf_symbols.hpp": ["elf"],
 }
 
@@ -46,6 +48,7 @@ FORBIDDEN = {"iostream", "sstream", "memory", "ranges", "regex", "functional", "
 FREE_FOLDERS = {"analysis", "emit", "io", "names"}
 # Of these formats only the records and their ranges; sessions (many files put together) and analyzers may use what they need.
 RECORDS_ONLY = {
+    "ftrace": {"schema.hpp", "pages.hpp", "event_format.hpp", "ftrace.hpp"},
     "xray": {"schema.hpp", "fdr.hpp", "basic.hpp", "log.hpp", "blocks.hpp", "events.hpp", "block_index.hpp", "instr_map.hpp",
              "profile_schema.hpp", "profile.hpp", "xray.hpp"},
     "uftrace": {"schema.hpp", "records.hpp", "files/task_list.hpp", "files/info.hpp"},

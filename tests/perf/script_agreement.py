@@ -58,10 +58,6 @@ def parts(line):
 def class_of(name, ours, theirs, notes):
     """Why a sample differs, and whether that is explained: where we find more than perf, or say that we print less."""
     if ours[0] != theirs[0]:
-        # Both lines without what stands between the event and the address.
-        bare = lambda line: re.sub(r"^(.* [^ ]+:[^ ]+: ).*? ?([0-9a-f]{16} .*)$", r"\1\2", line)
-        if "trace" in notes and bare(ours[0]).replace(" ", "") == bare(theirs[0]).replace(" ", ""):
-            return "the text of tracepoints, which we do not print", True
         return "head", False
     a, b = [parts(line) for line in ours[1]], [parts(line) for line in theirs[1]]
     places_a, places_b = [(x[0], x[2]) for x in a], [(x[0], x[2]) for x in b]

@@ -15,4 +15,5 @@
 #include <backsight/cfi/section.hpp>
 #include <backsight/cfi/table.hpp>
 #include <backsight/cfi/table_builder.hpp>
+#include <backsight/cfi/table_part.hpp>
 #include <backsight/cfi/unwind.hpp>

@@ -54,6 +54,9 @@ class table {
 struct table_options {
   table_profile profile = table_profile::callee_saved;
   byte_view build_id;
+  /// Look for runs of rows that come again and again, which makes a table a third smaller. Worth its time where a table is kept or is
+  /// large; false for tables of parts that are used a few times.
+  bool find_sequences = true;
 };
 
 namespace detail {
@@ -177,7 +180,7 @@ template <class Arch, order O, class Report>
   }
   rows.add(covered, rows.no_rule);
   entries = {};  // Their memory is that of the table now.
-  auto bytes = encoder.encode(rows, options.build_id);
+  auto bytes = encoder.encode(rows, options.build_id, options.find_sequences);
   if (!bytes) return bytes.error();
   return table::of_encoder(std::move(*bytes));
 }

@@ -28,6 +28,7 @@ struct table_contents {
   byte_view build_id;
   byte_view rules;    // By number.
   byte_view general;  // Their texts.
+  bool find_sequences = true;
 };
 
 /// Writes rows and rules as a table.
@@ -131,6 +132,7 @@ class table_writer {
 
   void learn_sequences() {
     sequences_ = {};
+    if (!of_.find_sequences) return;
     sequence_learner learner;
     std::size_t rows = 0;
     for (window at : pieces_) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -45,12 +46,20 @@ struct register_numbers<cfi::arch::aarch64> {
 template <class Arch>
 [[nodiscard]] constexpr std::optional<cfi::frame<Arch>> first_frame(const register_values& from) noexcept {
   using numbers = register_numbers<Arch>;
-  const auto pc = from[numbers::instruction_pointer], sp = from[numbers::stack_pointer];
-  if (!pc || !sp) return std::nullopt;
+  // All at once: to count the bits below each number would take longer than the rest.
+  std::array<std::uint64_t, 64> value{};
+  std::uint64_t known = 0;
+  std::size_t position = 0;
+  for (std::uint64_t left = from.mask; left != 0 && position < from.values.size(); left &= left - 1) {
+    value[static_cast<std::size_t>(std::countr_zero(left))] = from.values[position++];
+    known |= left & (~left + 1);
+  }
+  const auto has_register = [&](unsigned number) { return (known >> number & 1U) != 0; };
+  if (!has_register(numbers::instruction_pointer) || !has_register(numbers::stack_pointer)) return std::nullopt;
   cfi::frame<Arch> f;
-  f.pc = *pc;
+  f.pc = value[numbers::instruction_pointer];
   for (std::size_t i = 0; i < numbers::of.size() && i < f.value.size(); ++i) {
-    if (const auto value = from[numbers::of[i]]) f.value[i] = *value;
+    if (has_register(numbers::of[i])) f.value[i] = value[numbers::of[i]];
     else f.undefined[i / 64] |= std::uint64_t{1} << i % 64;
   }
   return f;

@@ -233,6 +233,9 @@ template <class F>
   else if (type == (chain | mask_of(identifier)))
     f(std::integral_constant<std::uint64_t, (chain | mask_of(identifier))>{});
   else if (type == (chain | mask_of(id))) f(std::integral_constant<std::uint64_t, (chain | mask_of(id))>{});
+  else if (type == (stack | mask_of(id))) f(std::integral_constant<std::uint64_t, (stack | mask_of(id))>{});
+  else if (type == (stack | mask_of(identifier)))
+    f(std::integral_constant<std::uint64_t, (stack | mask_of(identifier))>{});
   else if (type == plain) f(std::integral_constant<std::uint64_t, plain>{});
   else f(type);
 }

@@ -112,27 +112,34 @@ class sample_unwinder {
   /// of one that a signal interrupted, the pc itself. Keeps what it found for each pc, for one thread.
   class call_places {
    public:
-    void make_addresses(const item& walked) {
-      bool exact = walked.start.exact;
+    /// True when the code of the last frame says itself that nothing called it.
+    bool make_addresses(const item& walked) {
+      bool exact = walked.start.exact, is_outermost = false;
       for (std::uint64_t& pc : walked.pcs.first(walked.result.count)) {
         const std::uint64_t address = exact ? pc : pc - 1;
-        exact = is_signal_frame(*walked.space, address);
+        const entry& found = find(*walked.space, address);
+        exact = found.is_signal;
+        is_outermost = found.is_outermost;
         pc = address;
       }
+      return is_outermost;
     }
 
    private:
     struct entry {
       std::uint64_t address = 0, stamp = 0;
-      bool is_signal = false;
+      bool is_signal = false, is_outermost = false;
     };
-    [[nodiscard]] bool is_signal_frame(const cfi::address_space<Arch>& space, std::uint64_t address) {
+    [[nodiscard]] const entry& find(const cfi::address_space<Arch>& space, std::uint64_t address) {
       entry& found = entries_[(address ^ address >> 10) % entries_.size()];
-      if (found.address == address && found.stamp == space.stamp()) return found.is_signal;
-      const cfi::found_rule rule = space.find_rule(address);
-      found = {address, space.stamp(),
-               rule.rule != nullptr && cfi::rule_view(rule.rule)[cfi::unwind_rule::signal_frame]};
-      return found.is_signal;
+      if (found.address == address && found.stamp == space.stamp()) return found;
+      found = {address, space.stamp(), false, false};
+      if (const std::byte* const rule = space.find_rule(address).rule) {
+        const cfi::rule_view view(rule);
+        found.is_signal = view[cfi::unwind_rule::signal_frame];
+        found.is_outermost = view[cfi::unwind_rule::shape] == cfi::rule_shape::outermost;
+      }
+      return found;
     }
     std::vector<entry> entries_ = std::vector<entry>(1024);
   };

@@ -86,30 +86,39 @@ set(BACKSIGHT_HEADERS
 
   include/backsight/core/analyzer.hpp
   include/backsight/core/any_record.hpp
+  include/backsight/core/builder.hpp
   include/backsight/core/bytes.hpp
   include/backsight/core/call_trace.hpp
   include/backsight/core/checksum.hpp
   include/backsight/core/common_when.hpp
+  include/backsight/core/condition.hpp
   include/backsight/core/cursor.hpp
   include/backsight/core/duration.hpp
   include/backsight/core/error.hpp
   include/backsight/core/escape.hpp
   include/backsight/core/event.hpp
   include/backsight/core/field.hpp
+  include/backsight/core/file.hpp
   include/backsight/core/format.hpp
   include/backsight/core/format_check.hpp
   include/backsight/core/format_hooks.hpp
   include/backsight/core/grammar.hpp
   include/backsight/core/hex_dump.hpp
   include/backsight/core/inplace_vector.hpp
+  include/backsight/core/layout.hpp
   include/backsight/core/lines.hpp
   include/backsight/core/offset_of.hpp
+  include/backsight/core/part.hpp
   include/backsight/core/print.hpp
   include/backsight/core/record.hpp
   include/backsight/core/record_range.hpp
   include/backsight/core/record_span.hpp
   include/backsight/core/schema.hpp
+  include/backsight/core/table.hpp
   include/backsight/core/text.hpp
+  include/backsight/core/varint.hpp
+  include/backsight/core/varying.hpp
+  include/backsight/core/varying_record.hpp
 
   include/backsight/dwarf/constants.hpp
   include/backsight/dwarf/expression.hpp

@@ -49,7 +49,8 @@ class any_record {
     BACKSIGHT_ASSERT(is<S>());
     // Spares the test for null where a get_if decides by it (Clang 19).
     if (data_ == nullptr) __builtin_unreachable();
-    if constexpr (has_payload<S>) return record<S, F::byte_order>(data_, size_ - size_of<S>);
+    if constexpr (detail::varying<S>) return record<S, F::byte_order>(data_, size_, offset_);
+    else if constexpr (has_payload<S>) return record<S, F::byte_order>(data_, size_ - size_of<S>);
     else return record<S, F::byte_order>(data_);
   }
 

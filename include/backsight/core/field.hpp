@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include <backsight/core/bytes.hpp>
+#include <backsight/core/error.hpp>
 
 namespace backsight {
 
@@ -42,6 +43,8 @@ concept member_value =
 
 /// What every descriptor shares, kept out of the class template so that it is compiled once.
 struct field_base {};
+/// What descriptors of members share whose size the bytes tell.
+struct varying_base : field_base {};
 
 }  // namespace detail
 
@@ -72,6 +75,66 @@ struct field : detail::field_base {
   }
 };
 
+/// A member in a byte order of its own, whatever the order of the record: `field_in<order::big, "port", std::uint16_t>`.
+template <order O, fixed_string Name, class T>
+struct field_in : detail::field_base {
+  static_assert(detail::member_value<T> && !std::is_same_v<T, bool>,
+                "backsight: a member of its own byte order is an integer, an enumeration or a floating-point number");
+  using value_type = T;
+  static constexpr std::size_t bits = sizeof(T) * 8;
+  static constexpr bool is_padding = false;
+  static constexpr order byte_order = O;
+  [[nodiscard]] static constexpr const char* name() noexcept { return Name.c_str(); }
+  template <class Record>
+  [[nodiscard]] constexpr T operator()(const Record& record) const noexcept {
+    return record[field_in{}];
+  }
+};
+
+/// A member that has the same value in every record: a magic number. A record in which it differs is refused with
+/// errc::bad_value.
+template <fixed_string Name, class T, T Value>
+struct must_be : detail::field_base {
+  static_assert(detail::member_value<T>, "backsight: a constant member is a number, an enumeration or an array of bytes");
+  using value_type = T;
+  static constexpr std::size_t bits = sizeof(T) * 8;
+  static constexpr bool is_padding = false;
+  static constexpr T value = Value;
+  [[nodiscard]] static constexpr const char* name() noexcept { return Name.c_str(); }
+  template <class Record>
+  [[nodiscard]] constexpr T operator()(const Record& record) const noexcept {
+    return record[must_be{}];
+  }
+  template <class Record>
+  [[nodiscard]] static constexpr errc verify(const Record& record) noexcept {
+    return record[must_be{}] == Value ? errc::ok : errc::bad_value;
+  }
+};
+
+/// A member that repeats another one, such as a length behind the data: `same_as<"total_length", std::uint32_t, length>`.
+/// A record in which they differ is refused with errc::bad_value.
+template <fixed_string Name, class T, auto Member>
+struct same_as : detail::field_base {
+  static_assert(detail::member_value<T>, "backsight: a repeated member is a number, an enumeration or an array of bytes");
+  using value_type = T;
+  static constexpr std::size_t bits = sizeof(T) * 8;
+  static constexpr bool is_padding = false;
+  [[nodiscard]] static constexpr const char* name() noexcept { return Name.c_str(); }
+  template <class Record>
+  [[nodiscard]] constexpr T operator()(const Record& record) const noexcept {
+    return record[same_as{}];
+  }
+  /// The value that it repeats.
+  template <class Record>
+  [[nodiscard]] static constexpr T repeated(const Record& record) noexcept {
+    return static_cast<T>(record[Member]);
+  }
+  template <class Record>
+  [[nodiscard]] static constexpr errc verify(const Record& record) noexcept {
+    return record[same_as{}] == repeated(record) ? errc::ok : errc::bad_value;
+  }
+};
+
 /// Bits that mean nothing. They are carried through decode and encode, and left out of print, CSV and JSON.
 /// Padding of more than 64 bits is whole bytes.
 template <std::size_t Bits>
@@ -86,8 +149,22 @@ struct padding : detail::field_base {
 /// A descriptor of a member.
 template <class F>
 concept member = std::derived_from<F, detail::field_base> && requires {
-  typename F::value_type;
   { F::bits } -> std::convertible_to<std::size_t>;
 };
+
+/// A descriptor of a member whose size the bytes of a record tell; `bits` is that of its value.
+template <class F>
+concept varying_member = member<F> && std::derived_from<F, detail::varying_base>;
+
+namespace detail {
+
+/// The byte order of a member in records of order O.
+template <class F, order O>
+inline constexpr order order_of_member = [] {
+  if constexpr (requires { { F::byte_order } -> std::convertible_to<order>; }) return F::byte_order;
+  else return O;
+}();
+
+}  // namespace detail
 
 }  // namespace backsight

@@ -12,6 +12,7 @@
 #include <backsight/core/format_hooks.hpp>
 #include <backsight/core/grammar.hpp>
 #include <backsight/core/record.hpp>
+#include <backsight/core/varying_record.hpp>
 
 namespace backsight {
 
@@ -98,32 +99,90 @@ struct common_of {
 };
 
 template <record_format F, class S>
-[[nodiscard, gnu::always_inline]] constexpr payload_result payload_size_of(const record<S, F::byte_order>& members, std::size_t available,
-                                                       const typename F::context& context) noexcept {
-  if constexpr (requires { F::payload_size(members, byte_view{}, context); }) {
-    return F::payload_size(members, byte_view(members.bytes().data() + size_of<S>, available), context);
-  } else {
-    return F::payload_size(members, context);
+[[nodiscard, gnu::always_inline]] constexpr payload_result payload_size_of(const record<S, F::byte_order>& members, byte_view rest,
+                                                                           const typename F::context& context) noexcept {
+  if constexpr (requires { F::payload_size(members, byte_view{}, context); }) return F::payload_size(members, rest, context);
+  else return F::payload_size(members, context);
+}
+
+/// The size of a whole record, as the member says that S::extent names.
+template <class S, order O>
+[[nodiscard, gnu::always_inline]] constexpr payload_result extent_of(const record<S, O>& fixed_part) noexcept {
+  constexpr std::uint64_t limit = ~std::size_t{0} / 2;
+  const auto told = static_cast<std::uint64_t>(S::extent::size(fixed_part));
+  if (told > (limit - S::extent::before) / S::extent::unit) return errc::bad_size;
+  const auto total = static_cast<std::size_t>(told * S::extent::unit + S::extent::before);
+  return total < layout_of<S>::smallest ? payload_result(errc::bad_size) : payload_result(total);
+}
+
+/// The first constant or repeated member that is not what it must be makes the record wrong.
+template <class S, order O>
+[[nodiscard, gnu::always_inline]] constexpr errc verify_members(const record<S, O>& members) noexcept {
+  return [&]<class... Ms>(type_list<Ms...>) {
+    errc found = errc::ok;
+    [[maybe_unused]] const auto verify = [&]<class M>(type_list<M>) {
+      if constexpr (requires { M::verify(members); }) {
+        if constexpr (varying<S>) {
+          if (!members.has(M{})) return true;
+        }
+        found = M::verify(members);
+        return found == errc::ok;
+      } else {
+        return true;
+      }
+    };
+    (void)(verify(type_list<Ms>{}) && ...);
+    return found;
+  }(typename layout_of<S>::members{});
+}
+
+/// Finds the members of a record of S at `at`, and checks its constants. Gives the size of the whole record where S states its
+/// extent, else that of the members.
+template <class S, order O>
+[[nodiscard, gnu::always_inline]] constexpr payload_result find_members(const std::byte* at, std::size_t available,
+                                                                        record<S, O>& members) noexcept {
+  if (available < size_of<S>) return errc::truncated;
+  if constexpr (varying<S>) members = record<S, O>::of_fixed_part(at);
+  else members = record<S, O>(at);
+  std::size_t size = size_of<S>;
+  if constexpr (states_extent<S>) {
+    const payload_result total = extent_of(members);
+    if (total.code != errc::ok) return total;
+    if (total.size > available) return errc::truncated;
+    available = size = total.size;
   }
+  if constexpr (varying<S>) {
+    if (const errc code = members.find_members(available); code != errc::ok) {
+      return states_extent<S> && code == errc::truncated ? errc::bad_size : code;
+    }
+    if constexpr (!states_extent<S>) size = members.members_size();
+    members.set_size(size);
+  }
+  if (const errc code = verify_members(members); code != errc::ok) return code;
+  return size;
 }
 
 template <record_format F, class S>
-[[nodiscard, gnu::always_inline]] constexpr step decode_as(const std::byte* at, std::size_t available, const typename F::context& context,
-                                       std::uint32_t kind) noexcept {
-  using view = record<S, F::byte_order>;
-  if (available < size_of<S>) return {0, no_kind, errc::truncated};
-  const view members(at);
+[[nodiscard, gnu::always_inline]] constexpr step decode_as(const std::byte* at, std::size_t available,
+                                                           const typename F::context& context, std::uint32_t kind) noexcept {
+  record<S, F::byte_order> members;
+  const payload_result found = find_members(at, available, members);
+  if (found.code != errc::ok) return {0, no_kind, found.code};
+  std::size_t size = found.size;
   if constexpr (requires { F::check(members, context); }) {
     if (const errc code = F::check(members, context); code != errc::ok) return {0, no_kind, code};
   }
-  if constexpr (has_payload<S>) {
-    const payload_result payload = payload_size_of<F>(members, available - size_of<S>, context);
+  if constexpr (has_payload<S> && !states_extent<S>) {
+    const payload_result payload = payload_size_of<F>(members, byte_view(at + size, available - size), context);
     if (payload.code != errc::ok) return {0, no_kind, payload.code};
-    if (payload.size > available - size_of<S>) return {0, no_kind, errc::truncated};
-    return {size_of<S> + payload.size, kind, errc::ok};
-  } else {
-    return {size_of<S>, kind, errc::ok};
+    if (payload.size > available - size) return {0, no_kind, errc::truncated};
+    size += payload.size;
   }
+  if constexpr (layout_of<S>::smallest == 0) {
+    // Nothing is not a record: the walk would stay where it is.
+    if (size == 0) return {0, no_kind, errc::bad_size};
+  }
+  return {size, kind, errc::ok};
 }
 
 template <record_format F, std::size_t... Is>

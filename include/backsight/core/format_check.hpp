@@ -141,7 +141,9 @@ struct record_check {
   static_assert(has_payload<S> || !names_payload_of<F, S>,
                 "backsight: the hook `payload_size` is declared for a record without payload; "
                 "state `static constexpr bool has_payload = true` in its schema, or leave the hook out");
-  static_assert(!has_payload<S> || sizes<F, S>,
+  static_assert(!states_extent<S> || !names_payload_of<F, S>,
+                "backsight: the hook `payload_size` is declared for a record whose `extent` tells its size; leave one out");
+  static_assert(!has_payload<S> || sizes<F, S> || states_extent<S>,
                 "backsight: the record has a payload, and no hook tells its size; declare "
                 "static constexpr payload_result payload_size(record<S, byte_order>, const context&)");
 
@@ -159,7 +161,7 @@ struct record_check {
 template <class... Schemas>
 [[nodiscard]] consteval std::size_t smallest_of(type_list<Schemas...>) noexcept {
   std::size_t smallest = ~std::size_t{0};
-  ((smallest = size_of<Schemas> < smallest ? size_of<Schemas> : smallest), ...);
+  ((smallest = layout_of<Schemas>::smallest < smallest ? layout_of<Schemas>::smallest : smallest), ...);
   return smallest;
 }
 

@@ -49,6 +49,7 @@ struct common_record {
   using schema_type = S;
   using word_type = Word;
   static_assert(sizeof(Word) <= size_of<S>, "backsight: the word of a common record lies inside the record");
+  static_assert(!detail::varying<S>, "backsight: the members of a common record have fixed places");
   static_assert(!has_payload<S>, "backsight: a common record has no payload");
   Word mask = 0;
   Word value = 0;

@@ -42,7 +42,22 @@ constexpr Out print_floating(Out out, T value) {
 
 }  // namespace detail
 
-/// Writes one value as text. An enumeration that has a `constexpr const char* enumerator_name(E)` found by argument-dependent
+namespace detail {
+
+/// Several values or records: numbers, the records of a part.
+template <class T>
+concept sequence = requires(const T& value) { value.begin() == value.end(); } && byte_array_size<T> == 0;
+
+/// The member of that index is there.
+template <std::size_t Index, class Record>
+[[nodiscard]] constexpr bool has_member(const Record& item) noexcept {
+  if constexpr (requires { item.template has_at<Index>(); }) return item.template has_at<Index>();
+  else return true;
+}
+
+}  // namespace detail
+
+/// Writes one value as text: bytes in quotes, several values in brackets. An enumeration that has a `constexpr const char* enumerator_name(E)` found by argument-dependent
 /// look-up prints that name, or its number where the function gives null.
 template <class Out, class T>
 constexpr Out print_value(Out out, const T& value) {
@@ -58,18 +73,37 @@ constexpr Out print_value(Out out, const T& value) {
     return detail::print_floating(out, value);
   } else if constexpr (detail::byte_array_size<T> != 0) {
     return text::hex_bytes(out, value);
+  } else if constexpr (std::is_same_v<T, byte_view>) {
+    return text::quoted(out, value);
+  } else if constexpr (detail::sequence<T>) {
+    *out++ = '[';
+    bool first = true;
+    for (const auto& one : value) {
+      if (!first) *out++ = ',';
+      first = false;
+      if constexpr (std::is_arithmetic_v<std::remove_cvref_t<decltype(one)>> || std::is_enum_v<std::remove_cvref_t<decltype(one)>>) {
+        out = print_value(out, one);
+      } else {
+        *out++ = '{';
+        out = print(out, one);
+        *out++ = '}';
+      }
+    }
+    *out++ = ']';
+    return out;
   } else {
     return text::decimal(out, value);
   }
 }
 
 /// Writes a record on one line, without its end: `name member=value ...`, and `payload="..."` where it has one.
-/// Padding is left out.
+/// Padding and members that it has not are left out.
 template <class Out, schema S, order O>
 constexpr Out print(Out out, const record<S, O>& item) {
   out = text::literal(out, name_of_schema<S>());
   for_each_member<S>([&]<class M>(M, auto index) {
     if constexpr (!M::is_padding) {
+      if (!detail::has_member<index>(item)) return;
       *out++ = ' ';
       out = text::literal(out, M::name());
       *out++ = '=';
@@ -91,12 +125,35 @@ template <class T>
   return nullptr;
 }
 
-/// print_value as a cell of a table. Only names can need quotes: the rest is digits, letters, `.`, `+` and `-`.
-template <class Out, class T>
+/// print_value as a cell of a table. Only names and texts can need quotes: the rest is digits, letters, `.`, `+` and `-`. Several
+/// numbers stand side by side, other bytes and records as hexadecimal digits.
+template <class M, class Out, class T>
 constexpr Out print_cell(Out out, const T& value, char separator) {
-  if (const char* name = name_of_value(value)) return text::cell(out, text::characters_of(name), separator);
-  return print_value(out, value);
+  if constexpr (requires { M::is_text; }) {
+    return text::cell(out, value, separator);
+  } else if constexpr (std::is_same_v<T, byte_view>) {
+    return text::hex_bytes(out, value);
+  } else if constexpr (sequence<T>) {
+    if constexpr (std::is_arithmetic_v<typename T::value_type> || std::is_enum_v<typename T::value_type>) {
+      bool first = true;
+      for (const auto one : value) {
+        if (!first) *out++ = ' ';
+        first = false;
+        out = print_value(out, one);
+      }
+      return out;
+    } else {
+      return text::hex_bytes(out, value.bytes());
+    }
+  } else {
+    if (const char* name = name_of_value(value)) return text::cell(out, text::characters_of(name), separator);
+    return print_value(out, value);
+  }
 }
+
+template <class Out, schema S, order O>
+constexpr Out json_members(Out out, const record<S, O>& item);
+
 
 /// print_value as JSON has it: integers as numbers, a NaN as null, the rest as texts.
 template <class Out, class T>
@@ -106,6 +163,26 @@ constexpr Out print_json(Out out, const T& value) {
   }
   if constexpr (std::is_integral_v<T>) {
     return print_value(out, value);
+  } else if constexpr (std::is_same_v<T, byte_view>) {
+    return text::quoted(out, value);
+  } else if constexpr (sequence<T>) {
+    *out++ = '[';
+    bool first = true;
+    for (const auto& one : value) {
+      if (!first) *out++ = ',';
+      first = false;
+      if constexpr (requires { one.kind(); }) {
+        out = json_line(out, one);
+      } else if constexpr (requires { one.bytes(); }) {
+        *out++ = '{';
+        out = json_members(out, one);
+        *out++ = '}';
+      } else {
+        out = print_json(out, one);
+      }
+    }
+    *out++ = ']';
+    return out;
   } else {
     if (const char* name = name_of_value(value)) return text::quoted(out, text::characters_of(name));
     *out++ = '"';
@@ -144,7 +221,7 @@ constexpr Out csv_line(Out out, const record<S, O>& item, char separator = ',') 
     if constexpr (!M::is_padding) {
       if (!first) *out++ = separator;
       first = false;
-      out = detail::print_cell(out, item.template member_at<index>(), separator);
+      if (detail::has_member<index>(item)) out = detail::print_cell<M>(out, item.template member_at<index>(), separator);
     }
   });
   if constexpr (has_payload<S>) {
@@ -154,22 +231,39 @@ constexpr Out csv_line(Out out, const record<S, O>& item, char separator = ',') 
   return out;
 }
 
-/// Writes a record as one JSON object, `{"record":"name","offset":N,"member":value,...}`: integers as numbers, a NaN
-/// as null, the rest as texts; names and a payload as text::quoted has them.
+namespace detail {
+
+/// `"record":"name","member":value,...`; `"offset":N` in front of the members where there is one.
 template <class Out, schema S, order O>
-constexpr Out json_line(Out out, const record<S, O>& item, std::uint64_t offset) {
-  out = text::quoted(text::literal(out, "{\"record\":"), text::characters_of(name_of_schema<S>()));
-  out = text::literal(out, ",\"offset\":");
-  out = text::decimal(out, offset);
+constexpr Out json_members(Out out, const record<S, O>& item, const std::uint64_t* offset) {
+  out = text::quoted(text::literal(out, "\"record\":"), text::characters_of(name_of_schema<S>()));
+  if (offset != nullptr) out = text::decimal(text::literal(out, ",\"offset\":"), *offset);
   for_each_member<S>([&]<class M>(M, auto index) {
     if constexpr (!M::is_padding) {
+      if (!has_member<index>(item)) return;
       *out++ = ',';
       out = text::quoted(out, text::characters_of(M::name()));
       *out++ = ':';
-      out = detail::print_json(out, item.template member_at<index>());
+      out = print_json(out, item.template member_at<index>());
     }
   });
   if constexpr (has_payload<S>) out = text::quoted(text::literal(out, ",\"payload\":"), item.payload());
+  return out;
+}
+template <class Out, schema S, order O>
+constexpr Out json_members(Out out, const record<S, O>& item) {
+  return json_members(out, item, nullptr);
+}
+
+}  // namespace detail
+
+/// Writes a record as one JSON object, `{"record":"name","offset":N,"member":value,...}`: integers as numbers, a NaN
+/// as null, several values as an array, the records of parts as objects, the rest as texts; names and a payload as text::quoted
+/// has them.
+template <class Out, schema S, order O>
+constexpr Out json_line(Out out, const record<S, O>& item, std::uint64_t offset) {
+  *out++ = '{';
+  out = detail::json_members(out, item, &offset);
   *out++ = '}';
   return out;
 }
@@ -239,7 +333,9 @@ constexpr Out csv_line(Out out, const any_record<F>& item, char separator = ',')
       for_each_member<S>([&]<class M>(M, auto index) {
         if constexpr (!M::is_padding) {
           constexpr std::size_t own = columns.find(M::name());
-          if (own == column) out = detail::print_cell(out, typed.template member_at<index>(), separator);
+          if (own == column && detail::has_member<index>(typed)) {
+            out = detail::print_cell<M>(out, typed.template member_at<index>(), separator);
+          }
         }
       });
     }

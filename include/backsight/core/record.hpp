@@ -185,7 +185,7 @@ class record : private std::conditional_t<has_payload<S>, detail::payload_size_s
   template <class F, std::size_t Index>
   [[nodiscard]] constexpr typename F::value_type read_at() const noexcept {
     using fields = detail::layout_of<S>;
-    return detail::read_member<typename F::value_type, fields::template place_of<Index>, size, O>(data_);
+    return detail::read_member<typename F::value_type, fields::template place_of<Index>, size, detail::order_of_member<F, O>>(data_);
   }
 
   const std::byte* data_ = nullptr;
@@ -193,6 +193,7 @@ class record : private std::conditional_t<has_payload<S>, detail::payload_size_s
 
 /// A view of one record of schema S whose members can be written. The bytes must outlive it.
 template <schema S, order O>
+  requires(!detail::varying<S>)
 class mutable_record {
  public:
   /// Precondition: size_of<S> bytes are writable at `data`.
@@ -209,7 +210,8 @@ class mutable_record {
   template <std::size_t Index, class T>
   constexpr const mutable_record& set_at(const T& value) const noexcept {
     using fields = detail::layout_of<S>;
-    detail::write_member<T, fields::template place_of<Index>, size_of<S>, O>(data_, value);
+    using member = typename fields::members::template at<Index>;
+    detail::write_member<T, fields::template place_of<Index>, size_of<S>, detail::order_of_member<member, O>>(data_, value);
     return *this;
   }
 
@@ -221,6 +223,7 @@ class mutable_record {
 
 /// The members of a record in bytes of its own, all zero at first: `owned_record<S, O>{}.set(S::a, 1).set(S::b, 2)`.
 template <schema S, order O>
+  requires(!detail::varying<S>)
 class owned_record {
  public:
   constexpr owned_record() = default;
@@ -245,6 +248,7 @@ class owned_record {
 /// Decodes every member of `from`, padding included, and encodes it at `to` in the byte order To; the payload is copied.
 /// With To == From the bytes come out as they were. Precondition: from.bytes().size() bytes are writable at `to`.
 template <order To, schema S, order From>
+  requires(!detail::varying<S>)
 constexpr void encode(const record<S, From>& from, std::byte* to) noexcept {
   const mutable_record<S, To> out(to);
   for_each_member<S>([&](auto, auto index) { out.template set_at<index>(from.template member_at<index>()); });

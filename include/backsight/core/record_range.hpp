@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
@@ -195,11 +196,15 @@ class record_range<F, Check>::iterator {
   [[no_unique_address]] context_type context_{};
 };
 
-/// Calls `f(any_record)` for each record and gives the error that ended the walk, or none.
+/// Calls `f(any_record)`, or `f(any_record, context)` with the context before the record, for each record and gives the error
+/// that ended the walk, or none.
 template <record_format F, grammar_check Check, class Function>
 constexpr trace_error for_each(const record_range<F, Check>& range, Function&& f) {
   auto it = range.begin();
-  for (; it != std::default_sentinel; ++it) f(*it);
+  for (; it != std::default_sentinel; ++it) {
+    if constexpr (std::invocable<Function&, any_record<F>>) f(*it);
+    else f(*it, it.context());
+  }
   return it.error();
 }
 

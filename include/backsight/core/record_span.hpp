@@ -12,7 +12,7 @@ namespace backsight {
 /// Records of one schema and fixed size, side by side: a random-access range of record<S, O>. A view.
 /// A loop over it has no checks left, so that compilers vectorise it.
 template <schema S, order O>
-  requires(!has_payload<S>)
+  requires(!has_payload<S> && !detail::varying<S>)
 class record_span {
  public:
   using value_type = record<S, O>;
@@ -38,7 +38,7 @@ class record_span {
 };
 
 template <schema S, order O>
-  requires(!has_payload<S>)
+  requires(!has_payload<S> && !detail::varying<S>)
 class record_span<S, O>::iterator {
  public:
   using value_type = record<S, O>;

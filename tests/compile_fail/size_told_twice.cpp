@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// first: the hook `payload_size` is declared for a record whose `extent` tells its size
+#include <backsight/core/record_range.hpp>
+
+using namespace backsight;
+
+struct message {
+  static constexpr field<"length", std::uint8_t> length{};
+  static constexpr layout fields{length};
+  using extent = sized_by<length>;
+};
+struct format {
+  using records = record_list<message>;
+  using context = no_context;
+  static constexpr order byte_order = order::little;
+  static constexpr std::size_t head_bytes = 1;
+  static constexpr kind_result kind_of(const std::byte*, const context&) { return std::size_t{0}; }
+#ifdef BACKSIGHT_FAIL
+  static constexpr payload_result payload_size(record<message, byte_order>, const context&) { return 1U; }
+#endif
+};
+
+trace_error validate(byte_view bytes);
+trace_error validate(byte_view bytes) { return record_range<format>(bytes).validate(); }

@@ -115,6 +115,7 @@ set(BACKSIGHT_HEADERS
   include/backsight/core/record_span.hpp
   include/backsight/core/schema.hpp
   include/backsight/core/table.hpp
+  include/backsight/core/tagged_format.hpp
   include/backsight/core/text.hpp
   include/backsight/core/varint.hpp
   include/backsight/core/varying.hpp

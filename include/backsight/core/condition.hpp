@@ -17,6 +17,7 @@ struct member_condition {
   std::uint64_t value = 0;
 
   template <class Record>
+    requires requires(const Record& record) { record[F{}]; }
   [[nodiscard]] constexpr bool operator()(const Record& record) const noexcept {
     return (static_cast<std::uint64_t>(record[F{}]) & mask) == value;
   }

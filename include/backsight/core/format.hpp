@@ -162,27 +162,37 @@ template <class S, order O>
   return size;
 }
 
+/// Reads a record of S at `at`: its members, whether they are as they may be, and the size of the whole record.
 template <record_format F, class S>
-[[nodiscard, gnu::always_inline]] constexpr step decode_as(const std::byte* at, std::size_t available,
-                                                           const typename F::context& context, std::uint32_t kind) noexcept {
-  record<S, F::byte_order> members;
+[[nodiscard, gnu::always_inline]] constexpr payload_result read_record(const std::byte* at, std::size_t available,
+                                                                       const typename F::context& context,
+                                                                       record<S, F::byte_order>& members) noexcept {
   const payload_result found = find_members(at, available, members);
-  if (found.code != errc::ok) return {0, no_kind, found.code};
+  if (found.code != errc::ok) return found;
   std::size_t size = found.size;
   if constexpr (requires { F::check(members, context); }) {
-    if (const errc code = F::check(members, context); code != errc::ok) return {0, no_kind, code};
+    if (const errc code = F::check(members, context); code != errc::ok) return code;
   }
   if constexpr (has_payload<S> && !states_extent<S>) {
     const payload_result payload = payload_size_of<F>(members, byte_view(at + size, available - size), context);
-    if (payload.code != errc::ok) return {0, no_kind, payload.code};
-    if (payload.size > available - size) return {0, no_kind, errc::truncated};
+    if (payload.code != errc::ok) return payload;
+    if (payload.size > available - size) return errc::truncated;
     size += payload.size;
   }
   if constexpr (layout_of<S>::smallest == 0) {
     // Nothing is not a record: the walk would stay where it is.
-    if (size == 0) return {0, no_kind, errc::bad_size};
+    if (size == 0) return errc::bad_size;
   }
-  return {size, kind, errc::ok};
+  return size;
+}
+
+template <record_format F, class S>
+[[nodiscard, gnu::always_inline]] constexpr step decode_as(const std::byte* at, std::size_t available,
+                                                           const typename F::context& context, std::uint32_t kind) noexcept {
+  record<S, F::byte_order> members;
+  const payload_result found = read_record<F>(at, available, context, members);
+  if (found.code != errc::ok) return {0, no_kind, found.code};
+  return {found.size, kind, errc::ok};
 }
 
 template <record_format F, std::size_t... Is>
@@ -194,16 +204,23 @@ template <record_format F, std::size_t... Is>
   return result;
 }
 
-/// decode where fewer bytes are left than kind_of looks at: a record that ends there is smaller.
+/// What begins where fewer bytes are left than kind_of looks at: a record that ends there is smaller.
 template <record_format F>
-[[nodiscard, gnu::noinline]] constexpr step decode_last(const std::byte* at, std::size_t available,
-                                                        const typename F::context& context) noexcept {
-  constexpr step nothing{0, no_kind, errc::truncated};
-  if (available < smallest_of(typename F::records{})) return nothing;
+[[nodiscard, gnu::noinline]] constexpr kind_result kind_of_last(const std::byte* at, std::size_t available,
+                                                                const typename F::context& context) noexcept {
+  if (F::head_bytes <= smallest_of(typename F::records{}) || available < smallest_of(typename F::records{})) return errc::truncated;
   std::array<std::byte, F::head_bytes> head{};
   for (std::size_t i = 0; i < available; ++i) head[i] = at[i];
   const kind_result found = F::kind_of(head.data(), context);
-  if (found.code != errc::ok) return nothing;
+  return found.code != errc::ok ? kind_result(errc::truncated) : found;
+}
+
+/// decode there.
+template <record_format F>
+[[nodiscard, gnu::noinline]] constexpr step decode_last(const std::byte* at, std::size_t available,
+                                                        const typename F::context& context) noexcept {
+  const kind_result found = kind_of_last<F>(at, available, context);
+  if (found.code != errc::ok) return {0, no_kind, found.code};
   return decode_kind<F>(at, available, context, found.kind, std::make_index_sequence<F::records::size>{});
 }
 

@@ -90,6 +90,8 @@ class record<S, O> {
   [[nodiscard]] constexpr std::size_t members_size() const noexcept { return tail_end_; }
   /// Sets how many bytes the record has, payload included.
   constexpr void set_size(std::size_t bytes) noexcept { size_ = bytes; }
+  /// Sets where the record begins in the caller's view.
+  constexpr void set_offset(std::uint64_t offset) noexcept { offset_ = offset; }
 
   /// The value of a member; a value of zeros, or an empty view, where the record has it not.
   template <class F>

@@ -43,11 +43,16 @@ class batch_lane {
     address_ = item.start.lookup_address();
     stack_pointer_ = item.start.stack_pointer();
     frame_pointer_at_ = item.start.where[fp_column];
+    object_ = nullptr;
     return look_ahead(cache);
   }
-  /// Reads the return address and goes to the caller; false when the walk has ended.
+  /// Goes on with what the last turn asked for: a return address, or a part of a table; false when the walk has ended.
   template <class Cache>
   [[nodiscard]] bool go_on(Cache& cache) noexcept {
+    if constexpr (!is_no_cache<Cache>) {
+      if (awaited_ != awaited::return_address) [[unlikely]]
+        return go_on_looking_up(cache);
+    }
     const std::optional<std::uint64_t> word = item.memory(return_address_at_);
     if (!word) [[unlikely]]
       return end(stop::unreadable);
@@ -57,13 +62,14 @@ class batch_lane {
     if (cfa_ <= stack_pointer_) [[unlikely]]
       return walk_again(cache);
     pc_ = caller;
-    address_ = caller - 1;
+    address_ = of_signal_ ? caller : caller - 1;
     stack_pointer_ = cfa_;
     return look_ahead(cache);
   }
 
  private:
   static constexpr std::uint8_t fp_column = frame<Arch>::columns[Arch::frame_pointer];
+  enum class awaited : std::uint8_t { return_address, page, block };
 
   /// Writes the frame's pc, works out where its return address is and asks for it.
   template <class Cache>
@@ -71,24 +77,68 @@ class batch_lane {
     if (item.result.count == item.pcs.size()) [[unlikely]]
       return end(stop::limit);
     item.pcs[item.result.count] = pc_;
-    const found_rule found = look_up(*item.space, pc_, address_, cache);
-    if (found.rule != nullptr) [[likely]] {
-      cfa_ = usual_cfa(item.start, found.rule, stack_pointer_, frame_pointer_at_, item.memory);
-      return_address_at_ = usual_return_address_at<Arch>(found.rule, cfa_);
+    if constexpr (is_no_cache<Cache>) {
+      object_ = find_near(*item.space, object_, address_);
+      return follow(object_ == nullptr ? nullptr : object_->table.find(address_ - object_->bias), cache);
+    } else {
+      const auto& entry = cache[cache.place(pc_)];
+      if (entry.is(address_, item.space->stamp())) [[likely]]
+        return follow(entry.rule.data(), cache);
+      return look_up_in_table(cache);
+    }
+  }
+  /// What the cache has not is looked up in stages, for which the lane waits as for its stack: the table's page, its block,
+  /// the rule.
+  template <class Cache>
+  [[nodiscard]] bool look_up_in_table(Cache& cache) noexcept {
+    object_ = find_near(*item.space, object_, address_);
+    if (object_ == nullptr || object_->table.empty()) return follow(nullptr, cache);
+    __builtin_prefetch(object_->table.page_address(address_ - object_->bias));
+    awaited_ = awaited::page;
+    return true;
+  }
+  template <class Cache>
+  [[nodiscard, gnu::noinline]] bool go_on_looking_up(Cache& cache) noexcept {
+    const std::uint64_t link_address = address_ - object_->bias;
+    if (awaited_ == awaited::page) {
+      __builtin_prefetch(object_->table.block_address(link_address));
+      awaited_ = awaited::block;
+      return true;
+    }
+    awaited_ = awaited::return_address;
+    const std::byte* rule = object_->table.find(link_address);
+    if (rule != nullptr) rule = keep(*item.space, address_, rule, cache[cache.place(pc_)]);
+    return follow(rule, cache);
+  }
+  /// Goes on by the frame's rule; null when there is none.
+  template <class Cache>
+  [[nodiscard]] bool follow(const std::byte* rule, Cache& cache) noexcept {
+    if (rule != nullptr) [[likely]] {
+      cfa_ = usual_cfa(item.start, rule, stack_pointer_, frame_pointer_at_, item.memory);
+      return_address_at_ = usual_return_address_at<Arch>(rule, cfa_);
       if (cfa_ != 0 && return_address_at_ != cfa_) [[likely]] {
-        prefetch(item.memory, return_address_at_);
-        update_place<Arch>(frame_pointer_at_, found.rule + unwind_rule::size, fp_column, cfa_);
-        ++item.result.count;
-        return true;
+        of_signal_ = false;
+        return ask_for_return_address(rule, cfa_);
+      }
+      located<Arch> at;
+      if (locate_placed_frame(item.start, rule, stack_pointer_, frame_pointer_at_, item.memory, at)) {
+        cfa_ = at.cfa;
+        return_address_at_ = at.return_address_at;
+        of_signal_ = rule_view(rule)[unwind_rule::signal_frame];
+        return ask_for_return_address(rule, at.places);
       }
     }
-    if (found.rule == nullptr || shape_of(found.rule) == rule_shape::outermost) {
+    if (rule == nullptr || shape_of(rule) == rule_shape::outermost) {
       ++item.result.count;
-      return end(found.rule != nullptr     ? stop::outermost
-                 : found.object != nullptr ? stop::no_information
-                                           : stop::no_object);
+      return end(rule != nullptr ? stop::outermost : object_ != nullptr ? stop::no_information : stop::no_object);
     }
     return walk_again(cache);
+  }
+  [[nodiscard]] bool ask_for_return_address(const std::byte* rule, std::uint64_t places) noexcept {
+    prefetch(item.memory, return_address_at_);
+    update_place<Arch>(frame_pointer_at_, rule + unwind_rule::size, fp_column, places);
+    ++item.result.count;
+    return true;
   }
   /// Few samples have another frame than usual ones and their last: those are walked again from their start, with all
   /// registers, which is cheaper than to carry registers along for all samples.
@@ -109,6 +159,9 @@ class batch_lane {
   std::uint64_t frame_pointer_at_ = 0;
   std::uint64_t cfa_ = 0;
   std::uint64_t return_address_at_ = 0;
+  const mapped_object* object_ = nullptr;  // Where the last rule was looked up.
+  awaited awaited_ = awaited::return_address;
+  bool of_signal_ = false;  // The caller's pc is the interrupted instruction.
 };
 
 }  // namespace detail

@@ -46,16 +46,33 @@ namespace detail {
 template <class Cache>
 inline constexpr bool is_no_cache = std::is_same_v<std::remove_cvref_t<Cache>, no_cache>;
 
+/// The mapped object for an address, which most often is that of the callee: a comparison that is foreseen, instead of a
+/// search.
+template <class Arch>
+[[nodiscard]] inline const mapped_object* find_near(const address_space<Arch>& space, const mapped_object* callee,
+                                                    std::uint64_t address) noexcept {
+  if (callee != nullptr && address - callee->begin < callee->end - callee->begin) [[likely]]
+    return callee;
+  return space.find(address);
+}
+
+/// Keeps a rule in the cache; gives the copy.
+template <class Arch, class Entry>
+[[nodiscard]] inline const std::byte* keep(const address_space<Arch>& space, std::uint64_t address,
+                                           const std::byte* rule, Entry& entry) noexcept {
+  entry.address = address;
+  entry.stamp = space.stamp() & 0xffffffffffffU;
+  std::memcpy(entry.rule.data(), rule, entry.rule.size());
+  return entry.rule.data();
+}
+
 /// Looks a rule up in the tables and keeps it in the cache.
 template <class Arch, class Entry>
 [[nodiscard, gnu::noinline]] found_rule fill(const address_space<Arch>& space, std::uint64_t address,
                                              Entry& entry) noexcept {
   const found_rule found = space.find_rule(address);
   if (found.rule == nullptr) return found;
-  entry.address = address;
-  entry.stamp = space.stamp() & 0xffffffffffffU;
-  std::memcpy(entry.rule.data(), found.rule, entry.rule.size());
-  return {entry.rule.data(), found.object};
+  return {keep(space, address, found.rule, entry), found.object};
 }
 
 /// The bytes of the rule for a frame, through the cache where there is one. The cache's place follows from the pc, so that
@@ -109,12 +126,16 @@ template <class Arch, class Cache>
 class rule_finder<Arch, Cache> {
  public:
   rule_finder(const address_space<Arch>& space, Cache&, std::uint64_t) noexcept : space_(&space) {}
-  [[nodiscard]] const std::byte* guess(std::uint64_t address) const noexcept { return space_->find_rule(address).rule; }
+  [[nodiscard]] const std::byte* guess(std::uint64_t address) noexcept {
+    object_ = find_near(*space_, object_, address);
+    return object_ == nullptr ? nullptr : object_->table.find(address - object_->bias);
+  }
   void next() const noexcept {}
   [[nodiscard]] const std::byte* recall(std::uint64_t, std::uint64_t, std::uint64_t) const noexcept { return nullptr; }
 
  private:
   const address_space<Arch>* space_;
+  const mapped_object* object_ = nullptr;
 };
 
 }  // namespace detail

@@ -37,13 +37,11 @@ inline void prefetch(Memory& memory, std::uint64_t address) noexcept {
   if constexpr (requires { memory.prefetch(address); }) memory.prefetch(address);
 }
 
-/// Asks for lines of the stack some distance above the stack pointer: a walk goes upwards, and fetching the lines in
-/// between costs less than waiting for those that are needed. A fixed number, because a loop to a bound that each frame
-/// sets is a mispredicted branch in each.
-template <std::size_t Lines, std::size_t Distance, class Memory>
+/// Asks for the first lines of the stack that a walk reads. Further ones the processor sees coming.
+template <std::size_t Lines, class Memory>
 inline void prefetch_above(Memory& memory, std::uint64_t stack_pointer) noexcept {
   if constexpr (requires { memory.prefetch(stack_pointer); }) {
-    for (std::size_t i = 0; i < Lines; ++i) memory.prefetch(stack_pointer + Distance + i * 64);
+    for (std::size_t i = 0; i < Lines; ++i) memory.prefetch(stack_pointer + i * 64);
   }
 }
 
@@ -142,14 +140,14 @@ template <class Arch>
   return cfa + static_cast<std::uint64_t>(word * word_bytes<Arch>);
 }
 
-/// The same for a frame whose stack was aligned, as functions with vectors do; not for one of a signal. False for others,
-/// and where the CFA cannot be read.
+/// The same for a frame whose stack was aligned, as functions with vectors do, or of a signal. False for others, and where
+/// the CFA cannot be read.
 template <class Arch, class Memory>
-[[nodiscard]] inline bool locate_aligned(const frame<Arch>& first, const std::byte* rule, std::uint64_t stack_pointer,
-                                         std::uint64_t frame_pointer_at, const Memory& memory,
-                                         located<Arch>& out) noexcept {
+[[nodiscard]] inline bool locate_placed_frame(const frame<Arch>& first, const std::byte* rule,
+                                              std::uint64_t stack_pointer, std::uint64_t frame_pointer_at,
+                                              const Memory& memory, located<Arch>& out) noexcept {
   const rule_view r(rule);
-  if (r[unwind_rule::shape] != rule_shape::aligned || r[unwind_rule::signal_frame]) return false;
+  if (!is_placed(r[unwind_rule::shape])) return false;
   std::uint64_t base = stack_pointer;
   if (r[unwind_rule::cfa_register] != Arch::stack_pointer) {
     if (r[unwind_rule::cfa_register] != Arch::frame_pointer) return false;
@@ -177,7 +175,6 @@ template <class Arch, class Memory, class Cache>
   std::size_t count = 0;
   for (; count < room; ++count) {
     pcs[count] = pc;
-    prefetch_above<8, 512>(memory, stack_pointer);
     const std::byte* rule = rules.guess(pc - 1);
     if (rule == nullptr) [[unlikely]] {
       rule = rules.recall(pc, pc - 1, count == 0 ? callee : pcs[count - 1]);
@@ -188,7 +185,10 @@ template <class Arch, class Memory, class Cache>
     at.places = at.cfa;
     at.return_address_at = usual_return_address_at<Arch>(rule, at.cfa);
     if (at.cfa == 0 || at.return_address_at == at.cfa) [[unlikely]] {
-      if (!locate_aligned(f, rule, stack_pointer, frame_pointer_at, memory, at)) break;
+      // A signal frame recovers more registers than are noted here.
+      if (shape_of(rule) != rule_shape::aligned || rule_view(rule)[unwind_rule::signal_frame] ||
+          !locate_placed_frame(f, rule, stack_pointer, frame_pointer_at, memory, at))
+        break;
     }
     const std::uint64_t word = memory(at.return_address_at).value_or(0);
     const std::uint64_t caller = Arch::code_address(word);
@@ -224,7 +224,7 @@ struct walk_result {
 template <class Arch, memory_reader Memory, class Cache = const no_cache>
 inline walk_result walk(frame<Arch>& f, const address_space<Arch>& space, Memory&& memory, std::span<std::uint64_t> pcs,
                         Cache&& cache = no_cache{}, const fallback& way = {}) noexcept {
-  detail::prefetch_above<8, 0>(memory, f.stack_pointer());
+  detail::prefetch_above<8>(memory, f.stack_pointer());
   std::size_t count = 0;
   progress_guard progress;
   while (count < pcs.size()) {

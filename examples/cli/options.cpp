@@ -315,9 +315,9 @@ bool has_one_of(const CLI::App& given, const char* conditions) {
   return std::ranges::any_of(words, [&](const std::string& one) { return count_of(given, one) != 0; });
 }
 
-bool is_used_in(const trace_option& option, const trace_command& command, format_set formats) {
+bool is_used_in(const trace_option& option, const trace_command& command, format_set of) {
   return std::ranges::any_of(
-      option.uses, [&](const option_use& use) { return (use.in & command.bit) != 0 && (use.of & formats) != 0; });
+      option.uses, [&](const option_use& use) { return (use.in & command.bit) != 0 && (use.of & of) != 0; });
 }
 /// The formats that have the command.
 format_set formats_with(const trace_command& command) {

@@ -4,7 +4,7 @@
 
 using namespace backsight;
 
-struct message {
+struct packet {
   static constexpr rest_bytes<"data"> data{};
   static constexpr c_string<"text"> text{};
   static constexpr field<"end", std::uint8_t> end{};
@@ -14,4 +14,4 @@ struct message {
   static constexpr layout fields{data, end};
 #endif
 };
-static_assert(schema<message>);
+static_assert(schema<packet>);

@@ -4,19 +4,19 @@
 
 using namespace backsight;
 
-struct message {
+struct packet {
   static constexpr field<"length", std::uint8_t> length{};
   static constexpr layout fields{length};
   using extent = sized_by<length>;
 };
 struct format {
-  using records = record_list<message>;
+  using records = record_list<packet>;
   using context = no_context;
   static constexpr order byte_order = order::little;
   static constexpr std::size_t head_bytes = 1;
   static constexpr kind_result kind_of(const std::byte*, const context&) { return std::size_t{0}; }
 #ifdef BACKSIGHT_FAIL
-  static constexpr payload_result payload_size(record<message, byte_order>, const context&) { return 1U; }
+  static constexpr payload_result payload_size(record<packet, byte_order>, const context&) { return 1U; }
 #endif
 };
 

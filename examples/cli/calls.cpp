@@ -1,162 +1,173 @@
 // SPDX-License-Identifier: Apache-2.0
+// Which calls the commands over call_trace show, and what they say of what is missing.
 #include "calls.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cinttypes>
-#include <vector>
+#include <optional>
+#include <tuple>
 
-#include <backsight/core/escape.hpp>
+#include <backsight/core/duration.hpp>
+#include <backsight/core/lines.hpp>
+#include <backsight/names/name_pattern.hpp>
+#ifdef BACKSIGHT_HAVE_RE2
+#include <backsight/io/re2_patterns.hpp>
+#endif
 
 namespace cli {
 
 using namespace backsight;
 
-namespace {
-
-struct call_row {
-  std::uint64_t function;
-  std::uint64_t count, min, median, p90, p99, max, sum, self;
+/// A pattern of the command line and whether a function fitted it.
+struct call_filter::pattern {
+  names::name_pattern fits;
+  std::string option, text;
+  bool used = false;
 };
 
-using call_column = std::uint64_t call_row::*;
-constexpr std::array<std::pair<const char*, call_column>, 9> call_columns{{{"function", &call_row::function},
-                                                                           {"count", &call_row::count},
-                                                                           {"min", &call_row::min},
-                                                                           {"median", &call_row::median},
-                                                                           {"90p", &call_row::p90},
-                                                                           {"99p", &call_row::p99},
-                                                                           {"max", &call_row::max},
-                                                                           {"sum", &call_row::sum},
-                                                                           {"self", &call_row::self}}};
+namespace {
 
-void print_call_rows(output& out, const std::vector<call_row>& rows, const call_texts& texts,
-                     const std::string& format) {
-  const char* const unit = texts.unit;
-  if (format == "text") {
-    out.print("%12s %10s %10s %10s %10s %10s %14s %14s  %s (%s)\n", "count", "min", "median", "90p", "99p", "max",
-              "sum", "self", "function", unit);
-  } else if (format != "json") {
-    const char s = format == "csv" ? ',' : '\t';
-    out.print("id%ccount%cmin_%s%cmedian_%s%c90p_%s%c99p_%s%cmax_%s%csum_%s%cself_%s%cfunction\n", s, s, unit, s, unit,
-              s, unit, s, unit, s, unit, s, unit, s, unit, s);
-  } else {
-    out.write("[");
+/// A function's name without its parameters; of templates, lambdas and "(anonymous namespace)" what stands in front of the last list.
+std::string_view without_parameters(std::string_view name) {
+  if (!name.ends_with(')') && !name.ends_with(") const")) return name;
+  int depth = 0;
+  for (std::size_t at = name.rfind(')') + 1; at-- > 0;) {
+    if (name[at] == ')') ++depth;
+    if (name[at] == '(' && --depth == 0) return at == 0 ? name : name.substr(0, at);
   }
-  const char* before = "\n";
-  for (const call_row& at : rows) {
-    const auto ns = [&](std::uint64_t value) { return texts.to_ns(value); };
-    const std::string_view name = texts.name(at.function);
-    if (format == "text") {
-      out.print("%12" PRIu64 " %10" PRIu64 " %10" PRIu64 " %10" PRIu64 " %10" PRIu64 " %10" PRIu64 " %14" PRIu64
-                " %14" PRIu64 "  ",
-                at.count, ns(at.min), ns(at.median), ns(at.p90), ns(at.p99), ns(at.max), ns(at.sum), ns(at.self));
-      out.write(name);
-      out.write("\n");
-    } else if (format == "json") {
-      out.print("%s{\"id\":%" PRIu64 ",\"count\":%" PRIu64 ",\"min_%s\":%" PRIu64 ",\"median_%s\":%" PRIu64
-                ",\"90p_%s\":%" PRIu64 ",\"99p_%s\":%" PRIu64 ",\"max_%s\":%" PRIu64 ",\"sum_%s\":%" PRIu64
-                ",\"self_%s\":%" PRIu64 ",\"function\":",
-                std::exchange(before, ",\n"), at.function, at.count, unit, ns(at.min), unit, ns(at.median), unit,
-                ns(at.p90), unit, ns(at.p99), unit, ns(at.max), unit, ns(at.sum), unit, ns(at.self));
-      text::quoted(output_iterator(out), name);
-      out.write("}");
-    } else {
-      const char s = format == "csv" ? ',' : '\t';
-      for (const std::uint64_t value : {at.function, at.count, ns(at.min), ns(at.median), ns(at.p90), ns(at.p99),
-                                        ns(at.max), ns(at.sum), ns(at.self)}) {
-        out.print("%" PRIu64 "%c", value, s);
-      }
-      text::cell(output_iterator(out), name, s);
-      out.write("\n");
-    }
-  }
-  if (format == "json") out.write("\n]\n");
+  return name;
 }
 
-/// The column that the report is sorted by; null when there is none of that name.
-call_column sort_column(const arguments& asked) {
-  if (asked.sort.empty()) return &call_row::self;
-  const auto found = std::ranges::find(call_columns, asked.sort, [](const auto& c) { return std::string(c.first); });
-  return found == call_columns.end() ? nullptr : found->second;
+names::pattern_engine engine() {
+#ifdef BACKSIGHT_HAVE_RE2
+  return io::re2_patterns();
+#else
+  return {};
+#endif
+}
+
+int wrong(const std::string& text) {
+  say("backsight: %s\n", text.c_str());
+  return usage;
+}
+
+/// `SECONDS.FRACTION` of the trace's clock, or a plain number where that is not nanoseconds.
+std::optional<std::uint64_t> read_stamp(std::string_view text, clock_unit unit) {
+  const auto whole = text::take_number(text, 10);
+  if (!whole) return {};
+  if (unit != clock_unit::nanoseconds) return text.empty() ? whole : std::nullopt;
+  if (*whole > ~std::uint64_t{0} / 1'000'000'000 - 1) return {};
+  std::uint64_t fraction = 0, digit = 100'000'000;
+  if (text::take(text, ".")) {
+    for (; !text.empty() && text.front() >= '0' && text.front() <= '9'; text.remove_prefix(1), digit /= 10)
+      fraction += digit * static_cast<std::uint64_t>(text.front() - '0');
+  }
+  if (!text.empty()) return {};
+  return *whole * 1'000'000'000 + fraction;
 }
 
 }  // namespace
 
-int check_sort(const arguments& asked) {
-  if (sort_column(asked) != nullptr) return success;
-  say("backsight: there is no column %s to sort by\n", asked.sort.c_str());
-  return usage;
+int call_filter::add(const std::vector<std::string>& asked, const char* option, const call_filters& from,
+                     const call_texts& texts, std::function<bool(std::uint64_t)>& to) {
+  if (asked.empty()) return success;
+  std::vector<std::shared_ptr<pattern>> own;
+  for (const std::string& text : asked) {
+    const auto kind = from.match == "regex" ? names::pattern_kind::regular_expression : names::pattern_kind::glob;
+    auto made = std::make_shared<pattern>(pattern{names::name_pattern(text, kind, engine()), option, text});
+    switch (made->fits.error()) {
+      case errc::ok: break;
+      case errc::bad_text: return wrong(text + " is no regular expression");
+      case errc::unsupported_type: return wrong("this program was built without RE2, which regular expressions need: " + text);
+      default: return wrong("a pattern that takes more than is allowed: " + text);
+    }
+    own.push_back(made);
+    patterns_.push_back(std::move(made));
+  }
+  to = [own, name = texts.name](std::uint64_t function) {
+    const std::string whole(name(function));
+    const std::string_view first = without_parameters(whole);
+    const std::string shorter(first);
+    bool any = false;
+    for (const auto& one : own) {
+      if (!one->fits.fits(whole) && (shorter.size() == whole.size() || !one->fits.fits(shorter))) continue;
+      any = one->used = true;
+    }
+    return any;
+  };
+  return success;
+}
+
+int call_filter::set(const call_filters& asked, const call_texts& texts) {
+  if (!asked.tids.empty() || !asked.pids.empty()) {
+    choice_.threads = [&asked](std::int64_t process, std::uint64_t thread) {
+      const auto has = [](const std::vector<std::uint32_t>& all, std::uint64_t one) {
+        return all.empty() || std::ranges::find(all, one, [](std::uint32_t id) { return std::uint64_t{id}; }) != all.end();
+      };
+      return has(asked.tids, thread) && has(asked.pids, static_cast<std::uint64_t>(process));
+    };
+  }
+  for (const auto& [list, option, to] : {std::tuple{&asked.functions, "--filter", &choice_.only},
+                                         std::tuple{&asked.excluded, "--notrace", &choice_.without},
+                                         std::tuple{&asked.hidden, "--hide", &choice_.hidden}}) {
+    if (const int code = add(*list, option, asked, texts, *to); code != success) return code;
+  }
+  if (asked.depth) choice_.levels = static_cast<std::size_t>(*asked.depth);
+  const bool real_time = texts.unit == clock_unit::nanoseconds;
+  const char* const unit = unit_name(texts.unit);
+  if (!asked.filter_time.empty()) {
+    if (!real_time && asked.filter_time.find_first_not_of("0123456789") != std::string::npos)
+      return wrong("--min-duration: times of this trace are " + std::string(unit) + ", without a unit");
+    choice_.at_least = texts.first_tick_at(text::read_duration(asked.filter_time).value_or(0));
+  }
+  if (!asked.range.empty()) {
+    const std::string_view range = asked.range;
+    const std::size_t middle = range.find('~');
+    const auto read = [&](std::string_view text, std::uint64_t& to) {
+      if (text.empty()) return true;
+      if (const auto since = text::read_time_with_unit(text)) {
+        if (!real_time) return false;
+        to = texts.first_tick_at(texts.start + *since);
+        return true;
+      }
+      const auto stamp = read_stamp(text, texts.unit);
+      if (stamp) to = texts.first_tick_at(*stamp);
+      return stamp.has_value();
+    };
+    if (middle == std::string_view::npos || !read(range.substr(0, middle), choice_.begin) ||
+        !read(range.substr(middle + 1), choice_.end))
+      return wrong(real_time ? "-r wants START~STOP: times of the trace's clock in seconds or, with a unit, since its begin"
+                             : "-r wants START~STOP: times of this trace are " + std::string(unit) + ", without a unit");
+    if (choice_.begin > choice_.end) return wrong("-r ends before it begins");
+  }
+  return success;
+}
+
+int call_filter::report_idle(const std::string& path) const {
+  int code = success;
+  for (const auto& one : patterns_) {
+    // Inside of what one pattern shows others are not asked for: one of an option's that fits is enough.
+    const bool any = std::ranges::any_of(
+        patterns_, [&](const auto& other) { return other->used && other->option == one->option; });
+    if (any) continue;
+    say("%s: %s %s: no function is called like that\n", path.c_str(), one->option.c_str(), one->text.c_str());
+    code = usage;
+  }
+  return code;
+}
+
+int call_input::finish() const {
+  const int damage = notes.report(path);
+  if (filter != nullptr) {
+    if (const int code = filter->report_idle(path); code != success) return code;
+  }
+  return unreadable ? int{bad_input} : damage;
 }
 
 void say_call_faults(const std::string& path, const analysis::call_faults& faults) {
   if (faults.unmatched_exits + faults.missing_exits + faults.unfinished == 0) return;
   say("%s: %" PRIu64 " exits without entry, %" PRIu64 " calls closed by their caller, %" PRIu64 " calls without exit\n",
       path.c_str(), faults.unmatched_exits, faults.missing_exits, faults.unfinished);
-}
-
-void print_report(output& out, const arguments& asked, analysis::function_table& table, const call_texts& texts) {
-  std::vector<call_row> rows;
-  table.for_each([&](std::uint64_t function, analysis::function_table::row& at) {
-    auto& d = at.durations;
-    const auto sums = d.sum_up();
-    rows.push_back({function, sums.count, sums.min, d.quantile(sums, 1, 2), d.quantile(sums, 9, 10),
-                    d.quantile(sums, 99, 100), sums.max, sums.sum, at.self});
-  });
-  const call_column sort_by = sort_column(asked);
-  std::ranges::sort(rows, [&](const call_row& a, const call_row& b) {
-    if (sort_by == &call_row::function) return a.function < b.function;
-    return std::pair(b.*sort_by, a.function) < std::pair(a.*sort_by, b.function);
-  });
-  if (asked.limit && rows.size() > *asked.limit) rows.resize(static_cast<std::size_t>(*asked.limit));
-  print_call_rows(out, rows, texts, asked.format);
-}
-
-void print_stacks(output& out, const arguments& asked, const analysis::call_tree& tree, const call_texts& texts) {
-  std::vector<analysis::call_tree::node_id> order;
-  std::uint64_t sum = 0;
-  for (analysis::call_tree::node_id id = 1; id < tree.nodes().size(); ++id) {
-    sum += tree.nodes()[id].self;
-    if (tree.nodes()[id].count != 0) order.push_back(id);
-  }
-  std::ranges::stable_sort(order, [&](auto a, auto b) { return tree.nodes()[a].self > tree.nodes()[b].self; });
-  const std::size_t limit = static_cast<std::size_t>(asked.limit.value_or(asked.format == "text" ? 20 : order.size()));
-  if (order.size() > limit) order.resize(limit);
-
-  const char* const unit = texts.unit;
-  const char s = asked.format == "tsv" ? '\t' : ',';
-  if (asked.format == "json") out.write("[");
-  else if (asked.format == "text")
-    out.print("%8s %14s %14s %10s  path\n", "self", (std::string("self ") + unit).c_str(),
-              (std::string("total ") + unit).c_str(), "calls");
-  else out.print("self_%s%ctotal_%s%ccount%cpath\n", unit, s, unit, s, s);
-  const char* before = "\n";
-  for (const auto id : order) {
-    const auto& node = tree.nodes()[id];
-    std::string path;
-    for (const std::uint64_t function : tree.path(id)) {
-      if (!path.empty()) path += ';';
-      path += texts.name(function);
-    }
-    const std::uint64_t self = texts.to_ns(node.self), total = texts.to_ns(node.total);
-    if (asked.format == "text") {
-      out.print("%7.2f%% %14" PRIu64 " %14" PRIu64 " %10" PRIu64 "  ",
-                sum == 0 ? 0.0 : 100.0 * static_cast<double>(node.self) / static_cast<double>(sum), self, total,
-                node.count);
-      out.write(path);
-      out.write("\n");
-    } else if (asked.format == "json") {
-      out.print("%s{\"self_%s\":%" PRIu64 ",\"total_%s\":%" PRIu64 ",\"count\":%" PRIu64 ",\"path\":",
-                std::exchange(before, ",\n"), unit, self, unit, total, node.count);
-      text::quoted(output_iterator(out), path);
-      out.write("}");
-    } else {
-      out.print("%" PRIu64 "%c%" PRIu64 "%c%" PRIu64 "%c", self, s, total, s, node.count, s);
-      text::cell(output_iterator(out), path, s);
-      out.write("\n");
-    }
-  }
-  if (asked.format == "json") out.write("\n]\n");
 }
 
 }  // namespace cli

@@ -15,6 +15,7 @@
 
 #include <backsight/version.hpp>
 
+#include "calls.hpp"
 #include "commands.hpp"
 #include "input_kind.hpp"
 #include "options.hpp"
@@ -50,7 +51,7 @@ const cli::trace_format* format_of(const std::string& path) {
 
 /// The same, where a stream for a command that one format alone has is not waited for.
 const cli::trace_format* format_for(const cli::trace_command& command, const std::string& path) {
-  const auto has = [&](const cli::trace_format* format) { return format->*command.run != nullptr; };
+  const auto has = [&](const cli::trace_format* format) { return cli::has_command(*format, command); };
   if (path == "-" && std::ranges::count_if(formats, has) == 1) return *std::ranges::find_if(formats, has);
   return format_of(path);
 }
@@ -60,26 +61,58 @@ int run(const CLI::App& given, const cli::trace_command& command, const cli::arg
   cli::note_input(arguments.path());
   const cli::trace_format* const format = format_for(command, arguments.path());
   if (format == nullptr) return cli::bad_input;
-  if (format->*command.run == nullptr) {
-    const bool raw = format == &cli::raw_memtrace_format && cli::memtrace_format.*command.run != nullptr;
+  if (!cli::has_command(*format, command)) {
+    const bool raw = format == &cli::raw_memtrace_format && cli::has_command(cli::memtrace_format, command);
     cli::say("backsight: %s does not apply to %s%s; what does is %s\n", command.name, format->a_trace,
              raw ? ", which has the blocks of instructions only: make a final trace of it first, as drraw2trace does" : "",
              cli::commands_of(*format).c_str());
     return cli::usage;
   }
   if (const int code = cli::check_options(given, command, *format, arguments); code != cli::success) return code;
+  
+  // What a format alone can, and what it prints as its tool does, is its own; the rest is written once for all.
+  const bool of_its_own = format->*command.run != nullptr && (!arguments.as.empty() || arguments.to == "yaml" ||
+                                                              command.run == &cli::trace_format::replay);
+  if (of_its_own && !arguments.about.empty()) {
+    cli::say("backsight: FUNCTION has no effect with --as %s\n", arguments.as.c_str());
+    return cli::usage;
+  }
+  if (command.run == &cli::trace_format::diff) {
+    cli::note_input(arguments.paths.back());
+    const cli::trace_format* const other = format_for(command, arguments.paths.back());
+    if (other == nullptr) return cli::bad_input;
+    if (other->with_calls == nullptr) {
+      cli::say("backsight: diff does not apply to %s; what does is %s\n", other->a_trace,
+               cli::commands_of(*other).c_str());
+      return cli::usage;
+    }
+    if (const int code = cli::check_options(given, command, *other, arguments); code != cli::success) return code;
+    return cli::diff_calls(arguments, *format, *other);
+  }
+  if (command.on_calls != nullptr && format->with_calls != nullptr && !of_its_own)
+    return command.on_calls(arguments, *format);
   return (format->*command.run)(arguments);
 }
+
 
 void add_commands(CLI::App& app, cli::arguments& arguments, int& code) {
   for (const cli::trace_command& command : cli::trace_commands()) {
     CLI::App* const sub = app.add_subcommand(command.name, command.help)->group("Traces");
     sub->add_option("TRACE", arguments.paths, "a trace: a file, - for stdin, or a folder for formats that are folders")
         ->required()
-        ->expected(1)
+        ->expected(command.run == &cli::trace_format::diff ? 2 : 1, command.run == &cli::trace_format::graph ||
+                                                                           command.run == &cli::trace_format::diff
+                                                                       ? 2
+                                                                       : 1)
         ->type_name("");
     cli::add_options(*sub, command, arguments);
-    sub->callback([sub, &command, &arguments, &code] { code = run(*sub, command, arguments); });
+    sub->callback([sub, &command, &arguments, &code] {
+      if (command.run == &cli::trace_format::graph && arguments.paths.size() == 2) {
+        arguments.about = arguments.paths.back();
+        arguments.paths.pop_back();
+      }
+      code = run(*sub, command, arguments);
+    });
   }
 }
 

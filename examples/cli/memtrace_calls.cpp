@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// report, stacks, graph and export of final memtraces, by their calls and returns.
+// Final memtraces as traces of calls, by their calls and returns.
 #include <cinttypes>
 #include <deque>
 #include <optional>
@@ -47,9 +47,9 @@ class program_symbols {
   elf::symbol_index symbols_;
 };
 
-/// Opens what is at the path and calls `f(calls, bytes, notes)`.
-template <class F>
-int with_calls(const arguments& asked, F&& f) {
+}  // namespace
+
+int with_calls(const arguments& asked, call_task& task) {
   program_symbols symbols;
   if (!symbols.open(asked.symbols)) return bad_input;
   std::deque<loaded_file> loaded;
@@ -84,36 +84,8 @@ int with_calls(const arguments& asked, F&& f) {
   if (files.empty() && !unreadable) return report_error(asked.path(), "no memtraces are here");
   backsight::memtrace::call_options options;
   if (!asked.symbols.empty()) options.name = [&symbols](std::uint64_t address) { return symbols.name_of(address); };
-  const int code = f(backsight::memtrace::calls(files, std::move(options)), size, notes);
-  return unreadable && code == success ? int{bad_input} : code;
-}
-
-}  // namespace
-
-int report(const arguments& asked) {
-  if (const int code = check_sort(asked); code != success) return code;
-  return with_calls(asked, [&](const auto& calls, std::uint64_t bytes, fault_notes& notes) {
-    return report_calls(calls, bytes, asked, notes);
-  });
-}
-
-int stacks(const arguments& asked) {
-  return with_calls(asked, [&](const auto& calls, std::uint64_t bytes, fault_notes& notes) {
-    return show_stacks(calls, bytes, asked, notes);
-  });
-}
-
-int graph(const arguments& asked) {
-  return with_calls(asked, [&](const auto& calls, std::uint64_t bytes, fault_notes& notes) {
-    return write_graph(calls, bytes, asked, notes);
-  });
-}
-
-int export_to(const arguments& asked) {
-  if (asked.to == "yaml") return report_error(asked.path(), "a memtrace is not written as yaml"), usage;
-  return with_calls(asked, [&](const auto& calls, std::uint64_t bytes, fault_notes& notes) {
-    return export_calls(calls, bytes, asked, notes);
-  });
+  call_input input{.asked = asked, .bytes = size, .notes = notes, .unreadable = unreadable};
+  return task.on(backsight::memtrace::calls(files, std::move(options)), input);
 }
 
 }  // namespace cli::memtrace

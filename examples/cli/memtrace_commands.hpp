@@ -12,10 +12,7 @@ int split(const arguments& asked);
 int merge(const arguments& asked);
 int check(const arguments& asked);
 
-// What every trace of calls has, for the calls and returns of final memtraces.
-int report(const arguments& asked);
-int stacks(const arguments& asked);
-int graph(const arguments& asked);
-int export_to(const arguments& asked);
+/// The calls and returns of final memtraces.
+int with_calls(const arguments& asked, call_task& task);
 
 }  // namespace cli::memtrace

@@ -9,7 +9,11 @@
 
 #include <backsight/core/duration.hpp>
 
+
+#include "calls.hpp"
+
 namespace cli {
+
 
 namespace {
 
@@ -27,16 +31,22 @@ enum : command_set {
   in_split = 1024,
   in_merge = 2048,
   in_check = 4096,
+  in_calls = 8192,
+  in_diff = 16384,
 };
 
-constexpr std::array<trace_command, 13> commands{{
+constexpr std::array<trace_command, 15> commands{{
     {in_info, "info", "Show what a trace holds", &trace_format::info},
     {in_dump, "dump", "Show every record", &trace_format::dump},
-    {in_report, "report", "Show calls and times of each function", &trace_format::report},
-    {in_stacks, "stacks", "Show the call paths that take most time", &trace_format::stacks},
-    {in_graph, "graph", "Write the call graph: in the DOT language, as a tree for uftrace", &trace_format::graph},
-    {in_replay, "replay", "Show the calls, indented, in the order of time", &trace_format::replay},
-    {in_export, "export", "Write the trace for another program", &trace_format::export_to},
+    {in_report, "report", "Show calls and times of each function", &trace_format::report, report_calls},
+    {in_stacks, "stacks", "Show the call paths that take most time", &trace_format::stacks, show_stacks},
+    {in_graph, "graph", "Write the call graph in the DOT language, or show who calls a function and whom it calls",
+     &trace_format::graph, show_graph},
+    {in_replay, "replay", "Show the calls, indented, in the order of time", &trace_format::replay, replay_calls},
+    {in_calls, "calls", "List every call: process, thread, start, duration, self, depth, function, caller",
+     &trace_format::calls, list_calls},
+    {in_diff, "diff", "Show what changed from one trace to another, by function", &trace_format::diff},
+    {in_export, "export", "Write the trace for another program", &trace_format::export_to, export_calls},
     {in_check, "check", "Check the invariants of a memtrace", &trace_format::check},
     {in_counts, "counts", "Count the records of a memtrace per thread and window", &trace_format::counts},
     {in_view, "view", "Show a final memtrace record by record, threads merged by time, as DynamoRIO's view does",
@@ -51,30 +61,31 @@ constexpr std::array<trace_command, 13> commands{{
 constexpr std::array formats{&xray_format,     &xray_profile_format, &uftrace_format,
                              &memtrace_format, &raw_memtrace_format, &perf_format};
 
-constexpr auto own = option_use::form::own, peer = option_use::form::peer, any = option_use::form::any;
-constexpr format_set memtraces = final_bit | raw_bit, with_calls = xray_bit | final_bit;
+constexpr auto own_form = option_use::form::own, peer_form = option_use::form::peer, any_form = option_use::form::any;
+constexpr format_set memtraces = final_bit | raw_bit, with_calls = xray_bit | uftrace_bit | final_bit;
+constexpr command_set over_calls = in_report | in_stacks | in_graph | in_export | in_calls | in_diff;
 constexpr const char* output_group = "Output";
 constexpr const char* filter_group = "Which calls";
 constexpr const char* record_group = "Which records";
 constexpr const char* input_group = "Where names are";
 constexpr const char* work_group = "Work";
 
-/// Where uftrace's filters have an effect.
+/// Where filters of calls have an effect.
 std::vector<option_use> filtered() {
-  return {{in_report | in_graph | in_replay | in_export, uftrace_bit, any},
-          {in_dump, uftrace_bit, peer},
-          {in_dump, uftrace_bit, own, "", "", "--raw"}};
+  return {{over_calls, with_calls, own_form},
+          {in_replay, with_calls, own_form},
+          {in_report | in_graph | in_replay | in_export | in_dump, uftrace_bit, peer_form},
+          {in_dump, uftrace_bit, own_form, "", "", "--raw"}};
 }
 std::vector<option_use> filtered_beside(const char* needs) {
   auto uses = filtered();
-  for (option_use& one : uses) one.needs = needs;
-  uses.back() = {in_dump, uftrace_bit, own, "", "", "--raw"};
+  for (std::size_t i = 0; i + 1 < uses.size(); ++i) uses[i].needs = needs;
   return uses;
 }
-/// The same where tasks are chosen, or times.
+/// The same where threads are chosen, or times.
 std::vector<option_use> chosen() {
   auto uses = filtered();
-  uses.back() = {in_dump, uftrace_bit, own};
+  uses.back() = {in_dump, uftrace_bit, own_form};
   return uses;
 }
 
@@ -91,35 +102,36 @@ const std::vector<trace_option>& trace_options() {
        output_group,
        "how to print",
        &a::format,
-       {{in_info, xray_bit | profile_bit | memtraces | perf_bit, any, "text json"},
-        {in_info, uftrace_bit, own, "text json", "--task"},
-        {in_dump, xray_bit | memtraces | perf_bit, own, "text csv json", "--hex"},
-        {in_dump, uftrace_bit, own, "text json", "--hex --raw"},
-        {in_report | in_stacks, with_calls | perf_bit, own, "text csv tsv json"},
-        {in_report, profile_bit, own, "text csv tsv json"},
-        {in_report, uftrace_bit, own, "text csv tsv json", "--task --avg-total"},
-        {in_stacks, uftrace_bit, own, "text csv tsv json"},
-        {in_counts, memtraces, own, "text csv tsv json"},
-        {in_windows, memtraces, own, "text csv tsv json"}}},
+       {{in_info, xray_bit | profile_bit | memtraces | perf_bit, any_form, "text json"},
+        {in_info, uftrace_bit, own_form, "text json", "--task"},
+        {in_dump, xray_bit | memtraces | perf_bit, own_form, "text csv json", "--hex"},
+        {in_dump, uftrace_bit, own_form, "text json", "--hex --raw"},
+        {in_report | in_stacks, with_calls | perf_bit, own_form, "text csv tsv json"},
+        {in_calls | in_diff, with_calls, own_form, "text csv tsv json"},
+        {in_graph, with_calls, own_form, "text csv tsv json", "", "FUNCTION"},
+        {in_report, profile_bit, own_form, "text csv tsv json"},
+
+        {in_counts, memtraces, own_form, "text csv tsv json"},
+        {in_windows, memtraces, own_form, "text csv tsv json"}}},
       {"--as",
        "TOOL",
        output_group,
        "print what this tool prints, byte for byte",
        &a::as,
-       {{in_dump | in_report | in_export, xray_bit, any, "llvm-xray"},
-        {in_info | in_dump | in_report | in_graph | in_export | in_replay, uftrace_bit, any, "uftrace"},
-        {in_counts | in_view, final_bit, any, "drmemtrace"}}},
+       {{in_dump | in_report | in_export, xray_bit, any_form, "llvm-xray"},
+        {in_info | in_dump | in_report | in_graph | in_export | in_replay, uftrace_bit, any_form, "uftrace"},
+        {in_counts | in_view, final_bit, any_form, "drmemtrace"}}},
       {"--to",
        "KIND",
        output_group,
        "folded (flame graphs), chrome (trace events as JSON), perfetto, dot (Graphviz) or yaml",
        &a::to,
-       {{in_export, xray_bit, own, "folded chrome perfetto dot yaml"},
-        {in_export, xray_bit, peer, "chrome yaml"},
-        {in_export, uftrace_bit, own, "folded chrome perfetto dot"},
-        {in_export, uftrace_bit, peer, "folded chrome"},
-        {in_export, final_bit, any, "folded chrome perfetto dot"},
-        {in_export, perf_bit, any, "folded"}},
+       {{in_export, xray_bit, own_form, "folded chrome perfetto dot yaml"},
+        {in_export, xray_bit, peer_form, "chrome yaml"},
+        {in_export, uftrace_bit, own_form, "folded chrome perfetto dot"},
+        {in_export, uftrace_bit, peer_form, "folded chrome"},
+        {in_export, final_bit, any_form, "folded chrome perfetto dot"},
+        {in_export, perf_bit, any_form, "folded"}},
        text::any,
        true},
       {"-o,--output",
@@ -127,7 +139,7 @@ const std::vector<trace_option>& trace_options() {
        output_group,
        "where to write; - is stdout",
        &a::output,
-       {{in_graph | in_export | in_replay, ~format_set{0}}}},
+       {{in_graph | in_export | in_replay | in_calls, ~format_set{0}}}},
       {"-o,--output",
        "FOLDER",
        output_group,
@@ -147,36 +159,37 @@ const std::vector<trace_option>& trace_options() {
        output_group,
        "an annotated hex dump: offset, bytes, member and value",
        &a::hex,
-       {{in_dump, xray_bit | memtraces | perf_bit, own}, {in_dump, uftrace_bit, own, "", "--raw"}}},
-      {"--raw", "", output_group, "names and values, in the layout of uftrace", &a::raw, {{in_dump, uftrace_bit, own}}},
+       {{in_dump, xray_bit | memtraces | perf_bit, own_form}, {in_dump, uftrace_bit, own_form, "", "--raw"}}},
+      {"--raw", "", output_group, "names and values, in the layout of uftrace", &a::raw, {{in_dump, uftrace_bit, own_form}}},
       {"--task",
        "",
        output_group,
        "tasks in place of functions",
        &a::by_task,
-       {{in_info | in_report | in_graph, uftrace_bit}}},
+       {{in_info, uftrace_bit}, {in_report | in_graph, uftrace_bit, peer_form}}},
       {"--avg-total",
        "",
        output_group,
        "average, minimum, maximum and deviation",
        &a::averages,
-       {{in_report, uftrace_bit, any, "", "--task"}}},
+       {{in_report, uftrace_bit, peer_form, "", "--task"}}},
       {"--by",
        "WHAT",
        output_group,
        "what the rows are",
        &a::by,
-       {{in_report, perf_bit, any, "function module thread event"}}},
+       {{in_report, with_calls, own_form, "function thread process"},
+        {in_report, perf_bit, any_form, "function module thread event"}}},
       {"-s,--sort",
        "COLUMN",
        output_group,
        "the column to sort by, largest first",
        &a::sort,
-       {{in_report, with_calls, own, "self sum count min median 90p 99p max function"},
-        {in_report, profile_bit, any, "self sum count function"},
-        {in_report, uftrace_bit, any, "total self call count total_avg avg total_min min total_max max func function",
+       {{in_report, with_calls, own_form, "self total count min mean median p90 p99 max name"},
+        {in_report, profile_bit, any_form, "self sum count function"},
+        {in_report, uftrace_bit, peer_form, "total self call count total_avg avg total_min min total_max max func function",
          "--task"},
-        {in_report, perf_bit, any, "self sum"}}},
+        {in_report, perf_bit, any_form, "self sum"}}},
       {"-f,--fields",
        "COLUMNS",
        output_group,
@@ -194,30 +207,33 @@ const std::vector<trace_option>& trace_options() {
        output_group,
        "at most so many rows or records",
        &a::limit,
-       {{in_dump, ~format_set{0}, own, "", "--raw"},
-        {in_report | in_stacks, with_calls | profile_bit | perf_bit, own},
-        {in_report, uftrace_bit, any, "", "--task"},
-        {in_stacks, uftrace_bit},
+       {{in_dump, ~format_set{0}, own_form, "", "--raw"},
+        {in_report | in_stacks, with_calls | profile_bit | perf_bit, own_form},
+        {in_report, uftrace_bit, peer_form, "", "--task"},
+        {in_calls | in_diff, with_calls},
+        {in_replay, xray_bit | final_bit},
         {in_view, final_bit}}},
+      {"--full-names", "", output_group, "names as they are, also where a terminal has no room for them", &a::full_names,
+       {{in_report | in_stacks, with_calls, own_form}}},
       {"--per-window",
        "",
        output_group,
        "a row for each thread and window",
        &a::per_window,
-       {{in_counts, memtraces, own}}},
+       {{in_counts, memtraces, own_form}}},
 
       {"--begin",
        "AT",
        record_group,
        "leave out records before this byte offset; replay: before this time of the trace's clock, in nanoseconds",
        &a::begin,
-       {{in_dump, ~format_set{0}, own, "", "--raw"}, {in_replay, uftrace_bit}}},
+       {{in_dump, ~format_set{0}, own_form, "", "--raw"}, {in_replay, uftrace_bit}}},
       {"--end",
        "AT",
        record_group,
        "leave out records from this byte offset on; replay: from this time on",
        &a::end,
-       {{in_dump, ~format_set{0}, own, "", "--raw"}, {in_replay, uftrace_bit}}},
+       {{in_dump, ~format_set{0}, own_form, "", "--raw"}, {in_replay, uftrace_bit}}},
       {"--window", "N", record_group, "only the windows of this ordinal", &a::window, {{in_windows, memtraces}}},
 
       {"-F,--filter", "PATTERN", filter_group, "show only functions that match and what they call", &a::functions,
@@ -227,7 +243,7 @@ const std::vector<trace_option>& trace_options() {
       {"-H,--hide", "PATTERN", filter_group, "leave out functions that match, but not what they call", &a::hidden,
        filtered()},
       {"-T,--trigger", "PATTERN@ACTION", filter_group, "actions are depth=N, filter, notrace and hide", &a::triggers,
-       filtered()},
+       {{in_replay, uftrace_bit}, filtered()[2], filtered()[3]}},
       {"--match", "KIND", filter_group, "what patterns are: glob, but regex with --as uftrace", &a::match,
        filtered_beside("--filter --notrace --hide --trigger")},
       {"-D,--depth", "LEVELS", filter_group, "levels of calls to show", &a::depth, filtered()},
@@ -236,18 +252,21 @@ const std::vector<trace_option>& trace_options() {
        filter_group,
        "leave out what took less, such as 5us",
        &a::filter_time,
-       {{in_report | in_graph | in_replay | in_export, uftrace_bit}, {in_dump, uftrace_bit, peer}},
+       {filtered()[0], filtered()[1], filtered()[2]},
        text::duration},
       {"-r,--range,--time-range", "START~STOP", filter_group,
        "times of the trace's clock or, with a unit, since the first record", &a::range, chosen()},
       {"--thread,--tid", "TID", filter_group, "show only these threads", &a::tids, chosen()},
+      {"--process,--pid", "PID", filter_group, "show only these processes", &a::pids,
+       {{over_calls, with_calls, own_form}, {in_replay, xray_bit | final_bit}}},
+
 
       {"--symbols",
        "FILE",
        input_group,
        "the traced program, for the names of functions",
        &a::symbols,
-       {{in_report | in_stacks | in_graph | in_export, with_calls}, {in_report, profile_bit}},
+       {{over_calls | in_replay, xray_bit | final_bit}, {in_report, profile_bit}},
        text::file},
       {"--sysroot",
        "FOLDER",
@@ -267,20 +286,23 @@ const std::vector<trace_option>& trace_options() {
        work_group,
        "where indices are kept that make -r fast where records have values",
        &a::index,
-       {{in_dump | in_report | in_graph | in_replay | in_export, uftrace_bit, any, "", "", "--range"}},
+       {{in_report | in_graph | in_export, uftrace_bit, peer_form, "", "", "--range"},
+        {in_dump | in_replay, uftrace_bit, any_form, "", "", "--range"}},
        text::folder},
       {"--deduce-calls",
        "",
        work_group,
        "close calls whose exit is missing when a caller exits (llvm-xray's -d)",
        &a::deduce_calls,
-       {{in_report, xray_bit, peer}}},
+       {{in_report, xray_bit, peer_form}}},
       {"-j,--jobs",
        "N",
        work_group,
        "parts of the trace to work on at once",
        &a::jobs,
-       {{in_report, with_calls, own}, {in_report, uftrace_bit, any, "", "--task"}, {in_stacks | in_graph, with_calls}}},
+       {{over_calls, with_calls, own_form},
+        {in_replay, xray_bit | final_bit, own_form},
+        {in_report, uftrace_bit, peer_form, "", "--task"}}},
   };
   return table;
 }
@@ -303,8 +325,6 @@ std::string list_of(const Words& words, const char* last = ", ") {
   return all;
 }
 
-bool has_command(const trace_format& format, const trace_command& command) { return format.*command.run != nullptr; }
-
 std::size_t count_of(const CLI::App& given, const std::string& name) {
   const CLI::Option* const option = given.get_option_no_throw(name);
   return option == nullptr ? 0 : option->count();
@@ -312,7 +332,10 @@ std::size_t count_of(const CLI::App& given, const std::string& name) {
 /// One of these options, or `option=value`, was given.
 bool has_one_of(const CLI::App& given, const char* conditions) {
   const auto words = words_of(conditions, ' ');
-  return std::ranges::any_of(words, [&](const std::string& one) { return count_of(given, one) != 0; });
+  return std::ranges::any_of(words, [&](const std::string& one) {
+    // The second word behind graph.
+    return one == "FUNCTION" ? count_of(given, "TRACE") > 1 : count_of(given, one) != 0;
+  });
 }
 
 bool is_used_in(const trace_option& option, const trace_command& command, format_set of) {
@@ -345,6 +368,11 @@ std::string long_name(const trace_option& option) {
     if (name.starts_with("--")) return name;
   }
   return option.names;
+}
+
+bool has_command(const trace_format& format, const trace_command& command) {
+  return format.*command.run != nullptr ||
+         ((command.on_calls != nullptr || command.bit == in_diff) && format.with_calls != nullptr);
 }
 
 std::string commands_of(const trace_format& format) {
@@ -391,7 +419,7 @@ void add_options(CLI::App& to, const trace_command& command, arguments& asked) {
       help += " [" + list_of(names) + "]";
     }
     const bool as_peer = std::ranges::all_of(
-        option.uses, [&](const option_use& use) { return (use.in & command.bit) == 0 || use.when == peer; });
+        option.uses, [&](const option_use& use) { return (use.in & command.bit) == 0 || use.when == peer_form; });
     if (as_peer) help += " [with --as]";
     CLI::Option* const added = std::visit(
         [&](auto member) {
@@ -450,9 +478,9 @@ void add_options(CLI::App& to, const trace_command& command, arguments& asked) {
 
 int check_options(const CLI::App& given, const trace_command& command, const trace_format& format,
                   const arguments& asked) {
-  const auto form = asked.as.empty() ? own : peer;
+  const auto form = asked.as.empty() ? own_form : peer_form;
   const auto fits = [&](const option_use& use) {
-    return (use.in & command.bit) != 0 && (use.of & format.bit) != 0 && (use.when == any || use.when == form);
+    return (use.in & command.bit) != 0 && (use.of & format.bit) != 0 && (use.when == any_form || use.when == form);
   };
   for (const trace_option& option : trace_options()) {
     const std::string name = long_name(option);
@@ -480,7 +508,7 @@ int check_options(const CLI::App& given, const trace_command& command, const tra
       for (const std::string& value : given_values) {
         if (values.empty() || std::ranges::find(values, value) != values.end()) continue;
         say("backsight: %s of %s has no %s %s%s; it has %s\n", command.name, format.a_trace, name.c_str(),
-            value.c_str(), form == peer ? (" with --as " + asked.as).c_str() : "", list_of(values, " and ").c_str());
+            value.c_str(), form == peer_form ? (" with --as " + asked.as).c_str() : "", list_of(values, " and ").c_str());
         return usage;
       }
       continue;
@@ -501,7 +529,7 @@ int check_options(const CLI::App& given, const trace_command& command, const tra
     }
     const bool other_form = is_used_in(option, command, format.bit);
     std::string text = name + " has no effect on " + command.name + " of " + format.a_trace;
-    if (other_form) text += form == own ? " without --as" : " with --as " + asked.as;
+    if (other_form) text += form == own_form ? " without --as" : " with --as " + asked.as;
     else if (!where.empty()) text += ", but of " + list_of(where, " and ");
     text += others.empty() ? "; no option has" : "; what has is " + list_of(others);
     say("backsight: %s\n", text.c_str());

@@ -28,7 +28,8 @@ struct trace_command {
   command_set bit = 0;
   const char* name = nullptr;
   const char* help = nullptr;
-  int (*trace_format::*run)(const arguments&) = nullptr;
+  int (*trace_format::*run)(const arguments&) = nullptr;  ///< a format's own, and what it prints as its tool does
+  int (*on_calls)(const arguments&, const trace_format&) = nullptr;  ///< over every trace of calls
 };
 [[nodiscard]] std::span<const trace_command> trace_commands();
 
@@ -67,6 +68,8 @@ void add_options(CLI::App& to, const trace_command& command, arguments& asked);
 /// Says what of that does not apply to a trace of this format, and what does: gives success or usage.
 [[nodiscard]] int check_options(const CLI::App& given, const trace_command& command, const trace_format& format,
                                 const arguments& asked);
+/// The format has the command.
+[[nodiscard]] bool has_command(const trace_format& format, const trace_command& command);
 /// The commands that a format has, separated by commas.
 [[nodiscard]] std::string commands_of(const trace_format& format);
 /// Which command applies to which format, as a table for the help.

@@ -146,6 +146,8 @@ struct trace_format {
   int (*graph)(const arguments&) = nullptr;
   int (*export_to)(const arguments&) = nullptr;
   int (*replay)(const arguments&) = nullptr;
+  int (*calls)(const arguments&) = nullptr;
+  int (*diff)(const arguments&) = nullptr;
   int (*counts)(const arguments&) = nullptr;
   int (*view)(const arguments&) = nullptr;
   int (*windows)(const arguments&) = nullptr;

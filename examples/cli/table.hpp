@@ -23,16 +23,19 @@ struct table_look {
   std::string_view gap = " ";    ///< text: between cells
   bool json_lines = false;       ///< JSON: one object on each line, not an array of them
   bool head_with_a_row = false;  ///< nothing at all where there is no row
+  bool json_object = false;      ///< JSON: the array is the member "rows" of an object, which finish() can add to
 };
 
 /// Writes a table whose columns are named once: as text, CSV, TSV or JSON. The cells of a row follow each other; end_row() ends it.
 class table {
  public:
   struct column {
-    std::string_view key;        ///< its name for machines
-    std::string_view heading{};  ///< its name in text; empty: as for machines
+    std::string key;        ///< its name for machines
+    std::string heading{};      ///< its name in text; empty: as for machines
     std::size_t width = 0;       ///< in text: at least so many characters, right-aligned
     bool json_only = false;
+    bool text_only = false;
+    bool not_in_text = false;
   };
 
   table(output& to, std::string_view format, std::vector<column> columns, table_look look = {})
@@ -52,6 +55,13 @@ class table {
     std::string digits;
     (void)backsight::text::decimal(std::back_inserter(digits), value);
     return plain(digits, digits);
+  }
+  table& signed_number(std::int64_t value) {
+    const std::string digits = std::to_string(value);
+    return plain(digits, digits);
+  }
+  table& signed_number(std::int64_t value, std::string_view shown) {
+    return format_ == form::text ? plain(shown, shown) : signed_number(value);
   }
   /// In text as `shown`.
   table& number(std::uint64_t value, std::string_view shown) {
@@ -77,13 +87,16 @@ class table {
     if (rows_++ == 0 && look_.head_with_a_row) head();
     to_.write(line_);
     line_.clear();
-    next_ = 0;
+    next_ = cells_ = 0;
   }
-  /// Behind the last row.
-  void finish() {
+  /// Behind the last row. `more` is what follows the rows of a JSON object: members with a comma in front.
+  void finish(std::string_view more = {}) {
     if (format_ != form::json || look_.json_lines) return;
     if (rows_ == 0 && look_.head_with_a_row) head();
-    to_.write("\n]\n");
+    to_.write(look_.json_object ? "\n]" : "\n]\n");
+    if (!look_.json_object) return;
+    to_.write(more);
+    to_.write("}\n");
   }
 
  private:
@@ -97,9 +110,12 @@ class table {
 
   /// What comes before the next cell; false where it is left out.
   bool begin_cell() {
-    const bool first = next_ == 0;
     const column& one = columns_[next_++];
-    if (one.json_only && format_ != form::json) return false;
+    if ((one.json_only && format_ != form::json) || (one.text_only && format_ != form::text) ||
+        (one.not_in_text && format_ == form::text)) {
+      return false;
+    }
+    const bool first = cells_++ == 0;
     if (format_ == form::json) {
       if (first) line_ += rows_ != 0 && !look_.json_lines ? ",\n{\"" : "{\"";
       else line_ += ",\"";
@@ -121,11 +137,11 @@ class table {
 
   void head() {
     if (format_ == form::json) {
-      if (!look_.json_lines) to_.write("[\n");
+      if (!look_.json_lines) to_.write(look_.json_object ? "{\"rows\":[\n" : "[\n");
       return;
     }
     std::string row = std::exchange(line_, {});
-    const std::size_t at = std::exchange(next_, 0);
+    const std::size_t at = std::exchange(next_, 0), cells = std::exchange(cells_, 0);
     for (const column& one : columns_) {
       const std::string_view name = format_ == form::text && !one.heading.empty() ? one.heading : one.key;
       (void)plain(name, name);
@@ -134,6 +150,7 @@ class table {
     to_.write(line_);
     line_ = std::move(row);
     next_ = at;
+    cells_ = cells;
   }
 
   output& to_;
@@ -141,7 +158,7 @@ class table {
   std::vector<column> columns_;
   table_look look_;
   std::string line_;
-  std::size_t next_ = 0;
+  std::size_t next_ = 0, cells_ = 0;  ///< of the row: the next column, and how many cells are there
   std::uint64_t rows_ = 0;
 };
 

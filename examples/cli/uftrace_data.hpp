@@ -46,7 +46,11 @@ struct uftrace_data {
 };
 
 /// Opens the directory; reports errors on stderr and gives bad_input, else success.
+int open_uftrace_files(const arguments& from, uftrace_data& to);
+/// The same, and selects what the command line asks for.
 int open_uftrace(const arguments& from, uftrace_data& to);
+/// Sets what default.opts says that concerns the reading; the command line overrides it.
+void read_default_options(uftrace_data& to);
 /// Sets what default.opts and the command line leave of an opened directory; gives success or usage.
 int select_records(const arguments& from, uftrace_data& to);
 /// `5us`, `2ms`, `1s`, `3m`, or nanoseconds.
@@ -111,7 +115,7 @@ using as_uftrace::add_format;
 int uftrace_info(const arguments&);
 int uftrace_dump(const arguments&);
 int uftrace_report(const arguments&);
-int uftrace_stacks(const arguments&);
+int uftrace_with_calls(const arguments&, call_task&);
 int uftrace_graph(const arguments&);
 int uftrace_export(const arguments&);
 int uftrace_replay(const arguments&);

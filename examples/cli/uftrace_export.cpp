@@ -5,20 +5,12 @@
 #include <ctime>
 #include <iterator>
 #include <span>
-#include <unordered_map>
 
 #include <sys/stat.h>
 
-#include <backsight/analysis/call_tree.hpp>
 #include <backsight/core/escape.hpp>
 #include <backsight/core/text.hpp>
-#include <backsight/emit/dot.hpp>
-#include <backsight/emit/perfetto.hpp>
-#include <backsight/uftrace/events.hpp>
 
-#include "as/uftrace/shown_calls.hpp"
-#include "nested_events.hpp"
-#include "table.hpp"
 
 namespace cli {
 
@@ -30,7 +22,7 @@ using uftrace::record_type;
 namespace {
 
 /// Folded stacks as `uftrace dump --flame-graph` prints them.
-int export_folded(const arguments& from, const uftrace_data& data, text_out& out) {
+int export_folded(const uftrace_data& data, text_out& out) {
   uftrace::resolver names(data.recording());
   uftrace::merge records(names, data.merging);
   as_uftrace::flame_graph graph(records, data.stacks());
@@ -49,7 +41,7 @@ int export_folded(const arguments& from, const uftrace_data& data, text_out& out
       out.text() += ' ';
       std::string number = std::to_string(samples);
       // The newest uftrace has room for as many digits as the path is long.
-      if (!from.as.empty()) number.resize(std::min(number.size(), path.size()));
+      number.resize(std::min(number.size(), path.size()));
       out.text() += number;
       out.line();
     }
@@ -294,105 +286,19 @@ class chrome_export {
   bool first_ = true;
 };
 
-/// Calls `f(stack, event)` for each entry and exit that is shown, with the stack of its task; gives success or bad_input.
-template <class F>
-int for_each_with_stack(const arguments& from, const uftrace_data& data, uftrace::resolver& names, F&& f) {
-  as_uftrace::stack_options shown = data.stacks();
-  if (!from.depth && shown.functions == nullptr) shown.depth = as_uftrace::every_level;
-  std::unordered_map<std::uint64_t, analysis::call_stack> stacks;
-  const auto faults = uftrace::for_each_call(names, data.merging, as_uftrace::shown_calls(data.recording(), shown),
-                                             [&](const uftrace::call_event& event) { f(stacks[event.thread], event); });
-  for (const uftrace::task_fault& one : faults) data.report(data.recording().data[one.data_index].file, one.fault);
-  check_others(data);
-  return success;
-}
-
-int export_perfetto(const arguments& from, const uftrace_data& data, output& to) {
-  const uftrace::recording& recording = data.recording();
-  uftrace::resolver names(recording);
-  emit::perfetto emitter{output_iterator(to)};
-  const auto name_of = [&](std::uint64_t function) { return std::string_view(names.name(static_cast<std::uint32_t>(function))); };
-  const int code = for_each_with_stack(from, data, names, [&](analysis::call_stack& stack, const uftrace::call_event& event) {
-    const std::uint32_t number = recording.find_task(static_cast<std::uint32_t>(event.thread));
-    const std::uint64_t process = number == uftrace::task_data::no_task ? event.thread : recording.tasks[number].pid;
-    emit_nested(stack, event, name_of, [&](event_kind kind, std::string_view name) {
-      emitter.event(kind, name, static_cast<std::int64_t>(process), static_cast<std::int64_t>(event.thread), event.time);
-    });
-  });
-  emitter.finish();
-  return code;
-}
-
-int export_dot(const arguments& from, const uftrace_data& data, output& to) {
-  uftrace::resolver names(data.recording());
-  analysis::call_tree tree;
-  const int code = for_each_with_stack(from, data, names, [&](analysis::call_stack&, const uftrace::call_event& event) { tree.on(event); });
-  emit::dot(
-      output_iterator(to), tree, [&](std::uint64_t function) { return std::string_view(names.name(static_cast<std::uint32_t>(function))); },
-      [&](output_iterator out, std::uint64_t time) { return text::literal(text::decimal(out, time), " ns"); });
-  return code;
-}
-
 }  // namespace
 
 int uftrace_export(const arguments& from) {
-  const bool as_uftrace = from.to == "folded" || from.to == "chrome";
-  if (from.to == "yaml") return report_error(from.path(), "a uftrace directory is not written as yaml"), usage;
-  if (!from.as.empty() && !as_uftrace) return report_error(from.path(), "uftrace's own " + from.to + " is not imitated"), usage;
   uftrace_data data;
   if (const int code = open_uftrace(from, data); code != success) return code;
   output to(from.output);
   to.write(data.notice);
-  if (from.to == "perfetto") return data.finish(to, export_perfetto(from, data, to));
-  if (from.to == "dot") return data.finish(to, export_dot(from, data, to));
   int code = success;
   {
     text_out out(to);
-    code = from.to == "folded" ? export_folded(from, data, out) : chrome_export(from, data, out).run();
+    code = from.to == "folded" ? export_folded(data, out) : chrome_export(from, data, out).run();
   }
   return data.finish(to, code);
-}
-
-int uftrace_stacks(const arguments& from) {
-  uftrace_data data;
-  if (const int code = open_uftrace(from, data); code != success) return code;
-  uftrace::resolver names(data.recording());
-  uftrace::merge records(names, data.merging);
-  as_uftrace::session_graph graph(records, data.stacks(), true);
-  graph.run();
-  report_faults(data, records);
-  const auto& nodes = graph.tree().nodes();
-  std::vector<std::uint32_t> order;
-  for (std::uint32_t i = 0; i < nodes.size(); ++i) {
-    if (nodes[i].parent != tree_node::none) order.push_back(i);
-  }
-  const auto self = [&](std::uint32_t i) { return nodes[i].time - std::min(nodes[i].time, graph.tree().child_time(i)); };
-  std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) { return self(a) != self(b) ? self(a) > self(b) : a < b; });
-  order.resize(std::min<std::size_t>(order.size(), static_cast<std::size_t>(from.limit.value_or(20))));
-  output to(from.output);
-  to.write(data.notice);
-  table out(to, from.format,
-            {{"self_ns", "Self time", 10}, {"total_ns", "Total time", 10}, {"calls", "Calls", 10}, {"path", "Path"}},
-            {.indent = "  ", .gap = "  ", .json_lines = true});
-  const auto time = [&](std::uint64_t nanoseconds) {
-    std::string shown;
-    add_duration(shown, nanoseconds);
-    out.number(nanoseconds, shown);
-  };
-  for (const std::uint32_t i : order) {
-    std::vector<std::uint32_t> path;
-    for (std::uint32_t at = i; nodes[at].parent != tree_node::none; at = nodes[at].parent) path.push_back(at);
-    std::string joined;
-    for (auto at = path.rbegin(); at != path.rend(); ++at) {
-      if (!joined.empty()) joined += ';';
-      joined += names.name(graph.tree().name(*at));
-    }
-    time(self(i));
-    time(nodes[i].time);
-    out.number(nodes[i].calls).text(joined).end_row();
-  }
-  out.finish();
-  return data.finish(to, success);
 }
 
 }  // namespace cli

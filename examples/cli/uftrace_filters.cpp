@@ -212,7 +212,8 @@ void keep_indices(const arguments& from, uftrace_data& to) {
   to.merging.indices = &to.indices;
 }
 
-/// What default.opts says that concerns the reading; the command line overrides it.
+}  // namespace
+
 void read_default_options(uftrace_data& to) {
   std::string_view words = to.recording().options;
   std::string_view option;
@@ -225,8 +226,6 @@ void read_default_options(uftrace_data& to) {
     option = word;
   }
 }
-
-}  // namespace
 
 std::uint64_t read_duration(std::string_view text) {
   if (const auto with_unit = read_with_unit(text)) return *with_unit;

@@ -42,7 +42,7 @@ names::pattern_engine name_patterns() {
 #endif
 }
 
-int open_uftrace(const arguments& from, uftrace_data& to) {
+int open_uftrace_files(const arguments& from, uftrace_data& to) {
   auto opened = io::uftrace_directory::open(from.path(), true, name_patterns());
   if (!opened) {
     if (opened.error().code == errc::io) return report_error(from.path(), why_not_read(errno));
@@ -63,7 +63,12 @@ int open_uftrace(const arguments& from, uftrace_data& to) {
               ? "a pattern takes more than is allowed; values of the functions that it names are not known"
               : "patterns are regular expressions, and this program was built without RE2");
   }
-  return select_records(from, to);
+  return success;
+}
+
+int open_uftrace(const arguments& from, uftrace_data& to) {
+  const int code = open_uftrace_files(from, to);
+  return code == success ? select_records(from, to) : code;
 }
 
 void report_faults(const uftrace_data& data, const uftrace::merge& records) {
@@ -221,10 +226,10 @@ const trace_format uftrace_format{.bit = uftrace_bit,
                                   .a_trace = "a uftrace directory",
                                   .tool = "uftrace",
                                   .detect = detect,
+                                  .with_calls = uftrace_with_calls,
                                   .info = uftrace_info,
                                   .dump = uftrace_dump,
                                   .report = uftrace_report,
-                                  .stacks = uftrace_stacks,
                                   .graph = uftrace_graph,
                                   .export_to = uftrace_export,
                                   .replay = uftrace_replay};

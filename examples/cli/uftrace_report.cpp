@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reports as uftrace prints them.
 #include "uftrace_data.hpp"
 
 #include <algorithm>
@@ -8,8 +9,6 @@
 #include <memory>
 #include <mutex>
 #include <thread>
-
-#include "table.hpp"
 
 namespace cli {
 
@@ -152,18 +151,6 @@ void print_table(const arguments& from, text_out& out, const std::vector<named_r
   }
 }
 
-void print_machine(const arguments& from, output& to, const std::vector<named_row>& rows) {
-  table out(to, from.format,
-            {{"function"}, {"calls"}, {"total_ns"}, {"self_ns"}, {"recursive_ns"}, {"min_ns"}, {"max_ns"}});
-  for (const auto& [row, name] : rows) {
-    out.text(name);
-    for (const std::uint64_t value : {row.calls, row.total, row.self, row.recursive, row.min, row.max})
-      out.number(value);
-    out.end_row();
-  }
-  out.finish();
-}
-
 int report_tasks(const uftrace_data& data, text_out& out) {
   uftrace::resolver names(data.recording());
   uftrace::merge records(names, data.merging);
@@ -224,8 +211,7 @@ int uftrace_report(const arguments& from) {
       if (sort.empty()) sort = from.averages ? "total_avg" : "total";
       sort_rows(rows, sort);
       if (from.limit && rows.size() > *from.limit) rows.resize(static_cast<std::size_t>(*from.limit));
-      if (from.format == "text") print_table(from, out, rows);
-      else print_machine(from, to, rows);
+      print_table(from, out, rows);
     }
   }
   return data.finish(to, code);

@@ -4,9 +4,7 @@
 #include <map>
 
 #include <backsight/analysis/call_tree.hpp>
-#include <backsight/xray/calls.hpp>
 
-#include "calls.hpp"
 #include "llvm_yaml.hpp"
 #include "xray_trace.hpp"
 
@@ -140,26 +138,7 @@ int xray_export(const arguments& asked) {
   xray_trace trace;
   xray_names names;
   if (!trace.open(asked.path()) || !names.open(asked.symbols)) return bad_input;
-  if (asked.to == "yaml") return export_llvm_yaml(trace, names, asked);
-  if (asked.as == "llvm-xray") {
-    if (asked.to == "chrome") return export_llvm_chrome(trace, names, asked);
-    return no_such_form(("export to " + asked.to).c_str());
-  }
-  return export_calls(xray::calls(trace.log(), names.names()), trace.log().bytes().size(), asked, trace.faults());
-}
-
-int xray_graph(const arguments& asked) {
-  xray_trace trace;
-  xray_names names;
-  if (!trace.open(asked.path()) || !names.open(asked.symbols)) return bad_input;
-  return write_graph(xray::calls(trace.log(), names.names()), trace.log().bytes().size(), asked, trace.faults());
-}
-
-int xray_stacks(const arguments& asked) {
-  xray_trace trace;
-  xray_names names;
-  if (!trace.open(asked.path()) || !names.open(asked.symbols)) return bad_input;
-  return show_stacks(xray::calls(trace.log(), names.names()), trace.log().bytes().size(), asked, trace.faults());
+  return asked.to == "yaml" ? export_llvm_yaml(trace, names, asked) : export_llvm_chrome(trace, names, asked);
 }
 
 }  // namespace cli

@@ -141,11 +141,10 @@ const trace_format xray_format{.bit = xray_bit,
                                .a_trace = "an XRay log",
                                .tool = "llvm-xray",
                                .detect = detect,
+                               .with_calls = xray_with_calls,
                                .info = xray_info,
                                .dump = xray_dump,
                                .report = xray_report,
-                               .stacks = xray_stacks,
-                               .graph = xray_graph,
                                .export_to = xray_export};
 
 }  // namespace cli

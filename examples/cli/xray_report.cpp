@@ -119,12 +119,18 @@ int llvm_report(xray_trace& trace, xray_names& names, const arguments& asked) {
 }  // namespace
 
 int xray_report(const arguments& asked) {
-  if (const int code = check_sort(asked); code != success) return code;
   xray_trace trace;
   xray_names names;
   if (!trace.open(asked.path()) || !names.open(asked.symbols)) return bad_input;
-  if (asked.as == "llvm-xray") return llvm_report(trace, names, asked);
-  return report_calls(xray::calls(trace.log(), names.names()), trace.log().bytes().size(), asked, trace.faults());
+  return llvm_report(trace, names, asked);
+}
+
+int xray_with_calls(const arguments& asked, call_task& task) {
+  xray_trace trace;
+  xray_names names;
+  if (!trace.open(asked.path()) || !names.open(asked.symbols)) return bad_input;
+  call_input input{.asked = asked, .bytes = trace.log().bytes().size(), .notes = trace.faults()};
+  return task.on(xray::calls(trace.log(), names.names()), input);
 }
 
 }  // namespace cli

@@ -85,8 +85,8 @@ def controls_of(text):
 
 
 COMMANDS = [["info"], ["info", "--task"], ["dump"], ["dump", "--raw"], ["dump", "--format", "json"], ["report"],
-            ["report", "--format", "csv"], ["report", "--format", "tsv"], ["report", "--format", "json"], ["report", "--task"], ["stacks"],
-            ["stacks", "--format", "csv"], ["stacks", "--format", "json"], ["graph"], ["graph", "--task"], ["replay"],
+            ["report", "--format", "csv"], ["report", "--format", "tsv"], ["report", "--format", "json"], ["report", "--task", "--as", "uftrace"], ["stacks"],
+            ["stacks", "--format", "csv"], ["stacks", "--format", "json"], ["graph"], ["graph", "--task", "--as", "uftrace"], ["replay"],
             ["replay", "--as", "uftrace"], ["replay", "-f", "task,module"], ["export", "--to", "folded"], ["export", "--to", "chrome"],
             ["export", "--to", "dot"], ["export", "--to", "perfetto"]]
 
@@ -120,7 +120,7 @@ class Terminals(unittest.TestCase):
     def test_what_is_no_terminal_gets_the_bytes_as_they_are(self):
         with tempfile.TemporaryDirectory() as folder:
             path = evil_recording(folder)
-            for command in (["report"], ["graph"], ["replay"], ["replay", "--as", "uftrace"], ["export", "--to", "folded"]):
+            for command in (["report"], ["stacks"], ["report", "--as", "uftrace"], ["replay"], ["replay", "--as", "uftrace"]):
                 with self.subTest(command=command):
                     code, out, _ = run(command[0], path, *command[1:])
                     self.assertEqual(code, 0)
@@ -130,7 +130,7 @@ class Terminals(unittest.TestCase):
         name = "main_of_a_program m\u00e4in_\u20ac_\U0001f600".encode() * 3
         with tempfile.TemporaryDirectory() as folder:
             path = evil_recording(folder, name)
-            for command in (["report"], ["graph"], ["replay", "--as", "uftrace"], ["stacks"], ["dump"]):
+            for command in (["report", "--as", "uftrace"], ["graph"], ["replay", "--as", "uftrace"], ["stacks", "--full-names"], ["dump"]):
                 with self.subTest(command=command):
                     _, out, _ = run(command[0], path, *command[1:])
                     self.assertEqual(run_on_terminal(command[0], path, *command[1:]), out)
@@ -140,7 +140,7 @@ class Terminals(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             for shift in range(3):
                 path = evil_recording(os.path.join(folder), b"x" * shift + "\u20ac".encode() * 70000)
-                shown = run_on_terminal("report", path)
+                shown = run_on_terminal("report", path, "--full-names")
                 self.assertIn("\u20ac".encode() * 70000, shown)
                 shutil.rmtree(path)
 
@@ -166,7 +166,7 @@ class Terminals(unittest.TestCase):
                 symbol = b"_Z12customEventsRN12_GLOBAL__N_13CtxE\0"
                 self.assertIn(symbol, program)
                 file.write(program.replace(symbol, b"\x1b[2J\"\xff\\".ljust(len(symbol) - 1, b"x") + b"\0"))
-            for command in (["report"], ["stacks"], ["graph"], ["export", "--to", "folded"], ["report", "--as", "llvm-xray"]):
+            for command in (["report", "--full-names"], ["stacks", "--full-names"], ["graph"], ["export", "--to", "folded"], ["report", "--as", "llvm-xray"]):
                 with self.subTest(command=command):
                     words = [command[0], "xray/c19/fdr-custom.xray", *command[1:], "--symbols", evil]
                     shown = run_on_terminal(*words)
@@ -179,17 +179,17 @@ class Machines(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             path = evil_recording(folder)
             name = EVIL.replace(b"\t", b"").decode("latin-1").replace("\u00c3\u00a9", "\u00e9").replace("\u00c2\u009b", "\u009b")
-            rows = json.loads(run("report", path, "--format", "json")[1])
+            rows = json.loads(run("report", path, "--format", "json")[1])["rows"]
             self.assertIn(name, [row["function"] for row in rows])
             for command in (["info", "--format", "json"], ["export", "--to", "chrome"]):
                 found = json.loads(run(command[0], path, *command[1:])[1])
                 self.assertNotIn("EVIL", json.dumps(list(found)))
             events = json.loads(run("export", path, "--to", "chrome")[1])
-            self.assertEqual(set(events), {"traceEvents", "displayTimeUnit", "metadata"})
+            self.assertEqual(set(events), {"traceEvents", "displayTimeUnit", "otherData"})
             self.assertTrue(all("ph" in event for event in events["traceEvents"]))
-            self.assertTrue(events["metadata"]["command_line"].startswith('a"},"traceEvents"'))
-            for line in run("stacks", path, "--format", "json")[1].splitlines():
-                json.loads(line.rstrip(b",").strip(b"[]") or b"null")
+            as_uftrace = json.loads(run("export", path, "--to", "chrome", "--as", "uftrace")[1])
+            self.assertTrue(as_uftrace["metadata"]["command_line"].startswith('a"},"traceEvents"'))
+            json.loads(run("stacks", path, "--format", "json")[1])
 
     def test_a_thread_name_stays_a_name(self):
         with tempfile.TemporaryDirectory() as folder:

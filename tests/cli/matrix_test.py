@@ -31,7 +31,7 @@ VALUES = {
     "--to": None, "--by": None,
 }
 # What these change is not what is printed: how fast, where to, or only what the words beside them mean.
-NO_OUTPUT = {"--jobs", "--index", "--as", "--force", "--match", "--sysroot"}
+NO_OUTPUT = {"--jobs", "--index", "--as", "--force", "--match", "--sysroot", "--full-names"}
 # Beside which an option has its effect, where it needs another one.
 BESIDE = {"--match": ["--filter", "ma.n"], "--index": ["--range", "5us~"]}
 
@@ -84,7 +84,7 @@ class Matrix(unittest.TestCase):
         return os.path.join(self.folder, str(self.made))
 
     def base(self, command, trace):
-        words = [command, trace]
+        words = [command, trace] + ([trace] if command == "diff" else [])
         if command == "export":
             words += ["--to", "folded"]
         if command in ("split", "merge"):
@@ -259,4 +259,4 @@ class Inputs(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1])
+    unittest.main(argv=sys.argv[:1] + sys.argv[3:])

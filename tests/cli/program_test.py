@@ -60,21 +60,25 @@ class Formats(unittest.TestCase):
     def test_the_formats_of_report_hold_the_same(self):
         table = list(csv.reader(io.StringIO(run("report", LOG, "--symbols", ELF, "--format", "csv")[0])))
         tabbed = [line.split("\t") for line in run("report", LOG, "--symbols", ELF, "--format", "tsv")[0].splitlines()]
-        objects = json.loads(run("report", LOG, "--symbols", ELF, "--format", "json")[0])
+        objects = json.loads(run("report", LOG, "--symbols", ELF, "--format", "json")[0])["rows"]
         lines = run("report", LOG, "--symbols", ELF)[0].splitlines()
         self.assertEqual(table, tabbed)
         self.assertEqual([[str(value) for value in at.values()] for at in objects], table[1:])
         self.assertEqual(list(objects[0]), table[0])
-        self.assertEqual([line.split(None, 8) for line in lines[1:]], [row[1:] for row in table[1:]])
+        self.assertEqual(table[0], ["id", "count", "total_ns", "self_ns", "min_ns", "mean_ns", "median_ns", "p90_ns", "p99_ns", "max_ns", "function"])
+        # In text times have units: two words each.
+        shown = [line.split(None, 18) for line in lines[1:]]
+        self.assertEqual([(words[1], words[-1]) for words in shown], [(row[1], row[-1]) for row in table[1:]])
+        self.assertAlmostEqual(sum(float(words[0][:-1]) for words in shown), 100, delta=0.5)
 
     def test_sort_orders_rows_and_limit_cuts_them(self):
-        for column in ("count", "min", "median", "90p", "99p", "max", "sum", "self"):
-            rows = json.loads(run("report", LOG, "--sort", column, "--format", "json")[0])
+        for column in ("count", "min", "mean", "median", "p90", "p99", "max", "total", "self"):
+            rows = json.loads(run("report", LOG, "--sort", column, "--format", "json")[0])["rows"]
             values = [at.get(column, at.get(column + "_ns")) for at in rows]
             self.assertEqual(values, sorted(values, reverse=True))
-        ids = [at["id"] for at in json.loads(run("report", LOG, "--sort", "function", "--format", "json")[0])]
-        self.assertEqual(ids, sorted(ids))
-        self.assertEqual(len(json.loads(run("report", LOG, "--limit", "3", "--format", "json")[0])), 3)
+        names = [at["function"] for at in json.loads(run("report", LOG, "--sort", "name", "--format", "json")[0])["rows"]]
+        self.assertEqual(names, sorted(names))
+        self.assertEqual(len(json.loads(run("report", LOG, "--limit", "3", "--format", "json")[0])["rows"]), 3)
 
     def test_jobs_do_not_change_the_report(self):
         for log in (LOG, CUT, "xray/c19/basic-args.xray"):
@@ -94,8 +98,8 @@ class Formats(unittest.TestCase):
         self.assertEqual(sum(info["records"].values()), len(records))
 
     def test_self_times_add_up_the_same_everywhere(self):
-        rows = json.loads(run("report", LOG, "--format", "json")[0])
-        stacks = json.loads(run("stacks", LOG, "--format", "json")[0])
+        rows = json.loads(run("report", LOG, "--format", "json")[0])["rows"]
+        stacks = json.loads(run("stacks", LOG, "--format", "json")[0])["rows"]
         folded = run("export", LOG, "--to", "folded")[0].splitlines()
         total = sum(at["self_ns"] for at in rows)
         self.assertEqual(sum(at["self_ns"] for at in stacks), total)

@@ -84,10 +84,10 @@ class Uftrace(unittest.TestCase):
         # The task of the recording and 256 below it are shown; one more is too many.
         self.copy()
         self.append("task.txt", "".join(self.fork(20000 + i, 20000 + i - 1 if i else 16767) for i in range(256)))
-        out, error = self.run_it("graph", "--task", self.folder)
+        out, error = self.run_it("graph", "--task", "--as", "uftrace", self.folder)
         self.assertEqual((out.count("] :"), error), (257, ""))
         self.append("task.txt", self.fork(20256, 20255))
-        out, error = self.run_it("graph", "--task", self.folder, code=1)
+        out, error = self.run_it("graph", "--task", "--as", "uftrace", self.folder, code=1)
         self.assertEqual(out.count("] :"), 257)
         self.assertIn("tasks below more than 256 others are left out", error)
 
@@ -99,7 +99,7 @@ class Uftrace(unittest.TestCase):
         with open(os.path.join(self.folder, "task.txt"), "w", encoding="ascii") as file:
             file.write(session + self.fork(16767, 20001) + self.fork(20001, 16767) +
                        "".join(self.fork(20002 + i, 20001) for i in range(50)))
-        out, _ = self.run_it("graph", "--task", self.folder)
+        out, _ = self.run_it("graph", "--task", "--as", "uftrace", self.folder)
         self.assertEqual(out.count("] :"), 52)
 
 

@@ -43,8 +43,8 @@ class Commands(unittest.TestCase):
         outputs = set()
         for end in ("", ".gz", ".zip"):
             path = data("single", "drmemtrace.single.10508.3099.trace" + end)
-            rows = json.loads(run("report", path, "--format", "json").stdout)
-            paths = json.loads(run("stacks", path, "--format", "json").stdout)
+            rows = json.loads(run("report", path, "--format", "json").stdout)["rows"]
+            paths = json.loads(run("stacks", path, "--format", "json").stdout)["rows"]
             folded = run("export", "--to", "folded", path).stdout.decode()
             self.assertEqual(sum(row["count"] for row in rows), sum(at["count"] for at in paths))
             own = sum(row["self_instructions"] for row in rows)

@@ -13,8 +13,8 @@ import subprocess
 import sys
 import tempfile
 
-COMMANDS = [["info"], ["info", "--task"], ["info", "--format", "json"], ["dump"], ["dump", "--raw"], ["report"], ["report", "--task"],
-            ["report", "-j", "2"], ["replay"], ["replay", "--no-merge"], ["graph"], ["graph", "--task"], ["stacks"],
+COMMANDS = [["info"], ["info", "--task"], ["info", "--format", "json"], ["dump"], ["dump", "--raw"], ["report"], ["report", "--task", "--as", "uftrace"],
+            ["report", "-j", "2"], ["replay"], ["replay", "--no-merge"], ["graph"], ["graph", "--task", "--as", "uftrace"], ["stacks"],
             ["export", "--to", "folded"], ["export", "--to", "chrome"], ["export", "--to", "perfetto"], ["export", "--to", "dot"]]
 # Files that the user makes, and options: their text has no form.
 FREE = {"default.opts", "note.txt", "extern.dat", "events.txt"}

@@ -59,7 +59,8 @@ def read_perfetto(data):
                 names[pair[1]] = pair[2].decode()
         for descriptor in parts[60]:
             pair = dict(fields(descriptor))
-            tracks[pair[1]] = dict(fields(pair[4]))
+            if 4 in pair:  # Others are of processes.
+                tracks[pair[1]] = dict(fields(pair[4]))
         for event in parts[11]:
             pair = dict(fields(event))
             track = pair[11]
@@ -90,8 +91,8 @@ def main():
     program, data = sys.argv[1], pathlib.Path(sys.argv[2])
     for name in NAMES:
         directory = str(data / name / "uftrace.data")
-        report = json.loads(run(program, "report", "--format", "json", directory))
-        expected = {row["function"]: row["calls"] for row in report if not row["function"].startswith("linux:")}
+        report = json.loads(run(program, "report", "--format", "json", directory))["rows"]
+        expected = {row["function"]: row["count"] for row in report if not row["function"].startswith("linux:")}
         begins, still_open, tracks = read_perfetto(run(program, "export", "--to", "perfetto", directory))
         assert begins == expected, (name, begins, expected)
         assert still_open == 0, (name, still_open)

@@ -22,17 +22,17 @@ namespace backsight::analysis {
 /// that has a meaning. Times are ticks of the trace.
 struct call_choice {
   /// Threads to show; all when empty.
-  std::function<bool(std::int64_t process, std::uint64_t thread)> threads;
+  std::function<bool(std::int64_t process, std::uint64_t thread)> threads{};
   /// The span of time to show: calls that are open at its begin begin there, those that are open at its end end there, so that paths
   /// are whole and the times of a thread add up to the span.
   std::uint64_t begin = 0;
   std::uint64_t end = std::numeric_limits<std::uint64_t>::max();
   /// Functions to show with what they call; all when empty.
-  std::function<bool(std::uint64_t function)> only;
+  std::function<bool(std::uint64_t function)> only{};
   /// Functions to leave out with what they call.
-  std::function<bool(std::uint64_t function)> without;
+  std::function<bool(std::uint64_t function)> without{};
   /// Functions to leave out, but not what they call.
-  std::function<bool(std::uint64_t function)> hidden;
+  std::function<bool(std::uint64_t function)> hidden{};
   /// How many levels to show, of those that the other choices leave.
   std::size_t levels = std::numeric_limits<std::size_t>::max();
   /// Leave out calls that take less.
@@ -98,8 +98,9 @@ class choice_stage {
   }
   [[nodiscard]] std::uint64_t tag_of(std::uint64_t function, std::uint64_t caller) {
     std::uint64_t tag = caller & ~shown;
-    if (choice_->only && (tag & inside) == 0 && is_only_(choice_->only, function)) tag |= inside;
-    if (choice_->without && (tag & left_out) == 0 && is_without_(choice_->without, function)) tag |= left_out;
+    // Asked of every function, wherever it is called: who asks may count what matched.
+    if (choice_->only && is_only_(choice_->only, function)) tag |= inside;
+    if (choice_->without && is_without_(choice_->without, function)) tag |= left_out;
     if ((tag & (inside | left_out)) != inside) return tag;
     if (choice_->hidden && is_hidden_(choice_->hidden, function)) return tag;
     if (tag / one_level < choice_->levels) tag |= shown;
@@ -116,8 +117,7 @@ class choice_stage {
     const bool cut = cuts();
     if (cut && in.at == when::before && event.time >= choice_->begin) {
       in.at = when::within;
-      if (event.time < choice_->end) give_open(in, event_kind::enter, choice_->begin, next);
-      else in.at = when::behind;
+      give_open(in, event_kind::enter, choice_->begin, next);
     }
     if (cut && in.at == when::within && event.time >= choice_->end) {
       give_open(in, event_kind::exit, choice_->end, next);

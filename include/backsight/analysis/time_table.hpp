@@ -21,7 +21,7 @@ class time_table {
   enum class rows : std::uint8_t { functions, threads, processes };
   struct row {
     distribution durations;   ///< Of each call that ended, callees included; ticks.
-    std::uint64_t total = 0;  ///< Of the calls that are not inside another one of the same row.
+    std::uint64_t total = 0;  ///< Of the calls that are not inside another one of the same function; of threads, all self times.
     std::uint64_t self = 0;   ///< Outside of callees.
   };
   /// A function, or the number of a process and a thread (0 for all of a process).
@@ -36,15 +36,15 @@ class time_table {
       go_to(stack, static_cast<std::int64_t>(event.process), static_cast<std::uint64_t>(event.thread));
     stack.on(
         event,
-        [&](call_stack::frame& frame, std::size_t depth) {
+        [&](call_stack::frame& frame, std::size_t) {
           if (by_ == rows::functions) frame.tag = open_[frame.function]++ == 0 ? 1 : 0;
-          else frame.tag = depth == 0 ? 1 : 0;
         },
         [&](const finished_call& call, const call_stack::frame& frame) {
           row& at = by_ == rows::functions ? functions_[call.function] : *others_row_;
           at.durations.add(call.duration);
           at.self += call.self;
-          if (frame.tag != 0) at.total += call.duration;
+          if (by_ != rows::functions) at.total += call.self;  // Also where the outermost call does not end.
+          else if (frame.tag != 0) at.total += call.duration;
           if (by_ == rows::functions) --open_[call.function];
         });
   }

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "call_table.hpp"
+
+#include <cinttypes>
+#include <cstdio>
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+namespace cli {
+
+using namespace backsight;
+
+std::size_t terminal_width() {
+  winsize size{};
+  if (::isatty(STDOUT_FILENO) != 1) return 0;
+  return ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col != 0 ? size.ws_col : 80;
+}
+
+call_table& call_table::share(std::uint64_t part, std::uint64_t whole) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.2f%%", whole == 0 ? 0.0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole));
+  table_.text(text);
+  return *this;
+}
+
+void call_table::finish(const analysis::call_faults& faults, const call_input& input, clock_unit unit) {
+  char more[256];
+  std::snprintf(more, sizeof more,
+                ",\n\"unit\":\"%s\",\"damaged\":%zu,\"exits_without_entry\":%" PRIu64 ",\"closed_by_caller\":%" PRIu64
+                ",\"calls_without_exit\":%" PRIu64,
+                unit_name(unit), input.notes.size(), faults.unmatched_exits, faults.missing_exits, faults.unfinished);
+  table_.finish(more);
+}
+
+std::string with_unit(const char* name, clock_unit unit) { return std::string(name) + '_' + unit_name(unit); }
+
+std::string shortened(std::string_view name, std::size_t room) {
+  // Characters are counted by the bytes that begin them.
+  const auto begins = [](char c) { return (static_cast<unsigned char>(c) & 0xc0U) != 0x80; };
+  std::vector<std::size_t> starts;
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    if (begins(name[i])) starts.push_back(i);
+  }
+  if (starts.size() <= room || room < 4) return std::string(name);
+  const std::size_t left = (room - 3) / 2, right = room - 3 - left;
+  return std::string(name.substr(0, starts[left])) + "..." + std::string(name.substr(starts[starts.size() - right]));
+}
+
+}  // namespace cli

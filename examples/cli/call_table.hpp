@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <backsight/core/duration.hpp>
+
+#include "calls.hpp"
+#include "table.hpp"
+
+namespace cli {
+
+/// The columns of a terminal that stdout is; 0 when it is none.
+[[nodiscard]] std::size_t terminal_width();
+
+/// A table of calls: times are read by people in text, and are whole numbers of the trace's clock for machines.
+class call_table {
+ public:
+  call_table(output& to, const arguments& asked, backsight::clock_unit unit, std::vector<table::column> columns)
+      : table_(to, asked.format, std::move(columns), {.gap = "  ", .json_object = true}), unit_(unit) {}
+
+  call_table& time(std::uint64_t value) {
+    std::string shown;
+    if (unit_ == backsight::clock_unit::nanoseconds) (void)backsight::text::print_duration(std::back_inserter(shown), value);
+    else (void)backsight::text::decimal(std::back_inserter(shown), value);
+    table_.number(value, shown);
+    return *this;
+  }
+  call_table& share(std::uint64_t part, std::uint64_t whole);
+  [[nodiscard]] table& cells() { return table_; }
+  /// Behind the last row; in JSON with what the trace lacks.
+  void finish(const backsight::analysis::call_faults& faults, const call_input& input, backsight::clock_unit unit);
+
+ private:
+  table table_;
+  backsight::clock_unit unit_;
+};
+
+/// `NAME_UNIT`, as a column of times is called for machines.
+[[nodiscard]] std::string with_unit(const char* name, backsight::clock_unit unit);
+/// A name in at most `room` characters, with its middle left out where it is longer.
+[[nodiscard]] std::string shortened(std::string_view name, std::size_t room);
+
+}  // namespace cli

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// calls and replay: every call by itself, in the order of time.
+#include <algorithm>
+#include <cinttypes>
+#include <optional>
+#include <tuple>
+
+#include <backsight/analysis/call_list.hpp>
+
+#include "call_table.hpp"
+
+namespace cli {
+
+using namespace backsight;
+using analysis::call_list;
+using analysis::listed_call;
+
+namespace {
+
+/// Since the trace's start, which may lie behind the very first event of other cpus.
+std::int64_t since_start(const listed_call& call, const call_texts& texts) {
+  return static_cast<std::int64_t>(texts.to_ns(call.start) - texts.start);
+}
+std::string time_text(std::int64_t value, clock_unit unit) {
+  std::string shown = value < 0 ? "-" : "";
+  const std::uint64_t size = value < 0 ? 0 - static_cast<std::uint64_t>(value) : static_cast<std::uint64_t>(value);
+  if (unit == clock_unit::nanoseconds) (void)text::print_duration(std::back_inserter(shown), size);
+  else shown += std::to_string(size);
+  return shown;
+}
+
+void print_calls(output& out, const call_input& input, const call_list& list, const call_texts& texts) {
+  call_table to(out, input.asked, texts.unit,
+                {{.key = "process", .width = 8},
+                 {.key = "thread", .width = 8},
+                 {.key = with_unit("start", texts.unit), .heading = "start", .width = 12},
+                 {.key = with_unit("duration", texts.unit), .heading = "duration", .width = 10},
+                 {.key = with_unit("self", texts.unit), .heading = "self", .width = 10},
+                 {.key = "depth", .width = 5},
+                 {.key = "function"},
+                 {.key = "caller"}});
+  std::uint64_t left = input.asked.limit.value_or(~std::uint64_t{0});
+  for (const listed_call& call : list.calls()) {
+    if (call.is_mark) continue;
+    if (left-- == 0) break;
+    const std::int64_t start = since_start(call, texts);
+    to.cells().signed_number(call.process).number(call.thread).signed_number(start, time_text(start, texts.unit));
+    if (call.has_ended()) to.time(texts.to_ns(call.duration)).time(texts.to_ns(call.self));
+    else to.cells().number(std::nullopt).number(std::nullopt);
+    to.cells().number(call.depth).text(std::string(texts.name(call.function)));
+    to.cells().text(call.caller == listed_call::none ? std::string_view() : texts.name(call.caller)).end_row();
+  }
+  to.finish(list.faults(), input, texts.unit);
+}
+
+/// A line of the replay: a call begins, or ends, or is a leaf, which does both.
+struct line {
+  std::uint64_t time, order;
+  const listed_call* call;
+  bool is_end;
+};
+
+void print_replay(output& out, const call_input& input, const call_list& list, const call_texts& texts) {
+  std::vector<line> lines;
+  lines.reserve(list.calls().size() * 2);
+  for (const listed_call& call : list.calls()) {
+    lines.push_back({call.start, call.order, &call, false});
+    if (!call.is_leaf && call.has_ended()) lines.push_back({call.start + call.duration, call.end_order, &call, true});
+  }
+  std::ranges::stable_sort(lines, [](const line& a, const line& b) { return std::tie(a.time, a.order) < std::tie(b.time, b.order); });
+  out.print("%12s  %10s  %8s  function%s\n", "time", "duration", "thread",
+            texts.unit == clock_unit::nanoseconds ? "" : (std::string(" (") + unit_name(texts.unit) + ")").c_str());
+  std::uint64_t left = input.asked.limit.value_or(~std::uint64_t{0});
+  for (const line& at : lines) {
+    if (left-- == 0) break;
+    const listed_call& call = *at.call;
+    const std::int64_t time = static_cast<std::int64_t>(texts.to_ns(at.time) - texts.start);
+    const bool whole = call.has_ended() && (at.is_end || call.is_leaf);
+    out.print("%12s  %10s  %8" PRIu64 "  ", time_text(time, texts.unit).c_str(),
+              whole ? time_text(static_cast<std::int64_t>(texts.to_ns(call.duration)), texts.unit).c_str() : "", call.thread);
+    for (std::uint32_t i = 0; i < call.depth; ++i) out.write("  ");
+    if (call.is_mark) {
+      out.write("/* an event */\n");
+      continue;
+    }
+    const std::string name(texts.name(call.function));
+    const char* const call_signs = name.ends_with(')') ? "" : "()";
+    if (at.is_end) out.write("} /* " + name + " */\n");
+    else if (call.is_leaf && call.has_ended()) out.write(name + call_signs + ";\n");
+    else out.write(name + call_signs + (call.has_ended() ? " {\n" : " { /* does not end */\n"));
+  }
+}
+
+template <class Print>
+int with_list(const arguments& asked, const trace_format& format, Print print) {
+  const auto body = [&](const auto& trace, call_input& input) {
+    auto list = analyze(trace, input, call_list());
+    list.sort_by_start();
+    const int code = input.finish();
+    if (code == usage) return code;
+    output out(input.asked.output);
+    print(out, input, list, texts_of(trace));
+    const int done = out.close(code);
+    say_call_faults(input.path, list.faults());
+    return done;
+  };
+  task_of task(body);
+  return format.with_calls(asked, task);
+}
+
+}  // namespace
+
+int list_calls(const arguments& asked, const trace_format& format) { return with_list(asked, format, print_calls); }
+int replay_calls(const arguments& asked, const trace_format& format) { return with_list(asked, format, print_replay); }
+
+}  // namespace cli

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+// report, and diff: two of them beside each other.
+#include <algorithm>
+#include <array>
+#include <cinttypes>
+#include <map>
+#include <tuple>
+
+#include <backsight/analysis/time_table.hpp>
+
+#include "call_table.hpp"
+
+namespace cli {
+
+using namespace backsight;
+
+namespace {
+
+struct call_row {
+  std::uint64_t function = 0;  ///< or the thread
+  std::int64_t process = 0;
+  std::uint64_t count = 0, total = 0, self = 0, min = 0, mean = 0, median = 0, p90 = 0, p99 = 0, max = 0;
+  std::string name;
+};
+using call_column = std::uint64_t call_row::*;
+struct time_column {
+  const char* name;
+  call_column value;
+};
+constexpr std::array<time_column, 8> time_columns{{{"total", &call_row::total},
+                                                   {"self", &call_row::self},
+                                                   {"min", &call_row::min},
+                                                   {"mean", &call_row::mean},
+                                                   {"median", &call_row::median},
+                                                   {"p90", &call_row::p90},
+                                                   {"p99", &call_row::p99},
+                                                   {"max", &call_row::max}}};
+
+using rows_by = analysis::time_table::rows;
+rows_by rows_of(const arguments& asked) {
+  return asked.by == "thread" ? rows_by::threads : asked.by == "process" ? rows_by::processes : rows_by::functions;
+}
+
+/// The rows in what to_ns() gives, unsorted.
+std::vector<call_row> read_rows(analysis::time_table& table, rows_by by, const call_texts& texts) {
+  std::vector<call_row> rows;
+  table.for_each([&](analysis::time_table::key key, analysis::time_table::row& at) {
+    auto& d = at.durations;
+    const auto all = d.sum_up();
+    call_row row{.function = key.second, .process = key.first, .count = all.count, .name = {}};
+    row.total = texts.to_ns(at.total);
+    row.self = texts.to_ns(at.self);
+    row.min = texts.to_ns(all.min);
+    row.mean = texts.to_ns(all.sum / all.count);
+    row.median = texts.to_ns(d.quantile(all, 1, 2));
+    row.p90 = texts.to_ns(d.quantile(all, 9, 10));
+    row.p99 = texts.to_ns(d.quantile(all, 99, 100));
+    row.max = texts.to_ns(all.max);
+    switch (by) {
+      case rows_by::functions: row.name = texts.name(key.second); break;
+      case rows_by::threads: row.name = texts.thread(key.first, key.second); break;
+      case rows_by::processes: row.name = texts.process(key.first); break;
+    }
+    rows.push_back(std::move(row));
+  });
+  return rows;
+}
+
+void sort_rows(std::vector<call_row>& rows, const std::string& by) {
+  const auto before = [](const call_row& a, const call_row& b) {
+    return std::tie(a.name, a.process, a.function) < std::tie(b.name, b.process, b.function);
+  };
+  call_column column = by == "count" ? &call_row::count : &call_row::self;
+  for (const time_column& one : time_columns) {
+    if (by == one.name) column = one.value;
+  }
+  std::ranges::sort(rows, [&](const call_row& a, const call_row& b) {
+    if (by != "name" && a.*column != b.*column) return a.*column > b.*column;
+    return before(a, b);
+  });
+}
+
+/// The columns of text that fit on the terminal.
+bool has_room_for(const char* column, std::size_t width) {
+  const std::string_view name = column;
+  return width == 0 || width >= 150 || name == "self" || name == "total" || name == "mean" || name == "max";
+}
+
+void print_rows(output& out, const std::vector<call_row>& rows, rows_by by, const call_texts& texts, const call_input& input,
+                const analysis::call_faults& faults) {
+  const arguments& asked = input.asked;
+  const std::size_t width = asked.format == "text" ? terminal_width() : 0;
+  std::vector<table::column> columns{{.key = "self%", .width = 7, .text_only = true}, {.key = "count", .width = 9}};
+  std::size_t used = 7 + 2 + 9 + 2;
+  for (const time_column& one : time_columns) {
+    if (!has_room_for(one.name, width)) continue;
+    columns.push_back({.key = with_unit(one.name, texts.unit), .heading = one.name, .width = 10});
+    used += 12;
+  }
+  if (by == rows_by::functions) columns.insert(columns.begin(), table::column{.key = "id", .not_in_text = true});
+  if (by != rows_by::functions) columns.push_back(table::column{.key = "process", .width = 8}), used += 10;
+  if (by == rows_by::threads) columns.push_back(table::column{.key = "thread", .width = 8}), used += 10;
+  const std::string heading = by == rows_by::functions && texts.unit != clock_unit::nanoseconds
+                                  ? std::string("function (") + unit_name(texts.unit) + ")"
+                                  : "";
+  columns.push_back({.key = by == rows_by::functions ? "function" : "name", .heading = heading});
+  std::uint64_t whole = 0;
+  for (const call_row& row : rows) whole += row.self;
+  call_table to(out, asked, texts.unit, std::move(columns));
+  std::uint64_t left = asked.limit.value_or(~std::uint64_t{0});
+  for (const call_row& row : rows) {
+    if (left-- == 0) break;
+    if (by == rows_by::functions) (void)(input.has_ids ? to.cells().number(row.function) : to.cells().empty());
+    to.share(row.self, whole);
+    to.cells().number(row.count);
+    for (const time_column& one : time_columns) {
+      if (has_room_for(one.name, width)) to.time(row.*one.value);
+    }
+    if (by != rows_by::functions) to.cells().signed_number(row.process);
+    if (by == rows_by::threads) to.cells().number(row.function);
+    to.cells().text(width == 0 || asked.full_names ? row.name : shortened(row.name, width > used + 20 ? width - used : 20));
+    to.cells().end_row();
+  }
+  to.finish(faults, input, texts.unit);
+}
+
+/// What diff keeps of a trace.
+struct rows_of_trace {
+  std::map<std::string, call_row> rows;
+  clock_unit unit = clock_unit::nanoseconds;
+  int code = success;
+};
+
+int read_for_diff(const arguments& asked, const trace_format& format, rows_of_trace& to) {
+  const auto body = [&](const auto& trace, call_input& input) {
+    auto table = analyze(trace, input, analysis::time_table());
+    const call_texts texts = texts_of(trace);
+    to.unit = texts.unit;
+    for (call_row& row : read_rows(table, rows_by::functions, texts)) {
+      call_row& same = to.rows.try_emplace(row.name, call_row{}).first->second;
+      // Functions of one name are one: of their times the larger quantiles are kept.
+      same.count += row.count;
+      same.total += row.total;
+      same.self += row.self;
+      same.median = std::max(same.median, row.median);
+      same.p90 = std::max(same.p90, row.p90);
+    }
+    say_call_faults(input.path, table.faults());
+    return input.finish();
+  };
+  task_of task(body);
+  return format.with_calls(asked, task);
+}
+
+}  // namespace
+
+int report_calls(const arguments& asked, const trace_format& format) {
+  const auto body = [&](const auto& trace, call_input& input) {
+    const rows_by by = rows_of(input.asked);
+    auto table = analyze(trace, input, analysis::time_table(by));
+    const int code = input.finish();
+    if (code == usage) return code;
+    const call_texts texts = texts_of(trace);
+    auto rows = read_rows(table, by, texts);
+    sort_rows(rows, input.asked.sort);
+    output out("-");
+    print_rows(out, rows, by, texts, input, table.faults());
+    const int done = out.close(code);
+    say_call_faults(input.path, table.faults());
+    return done;
+  };
+  task_of task(body);
+  return format.with_calls(asked, task);
+}
+
+int diff_calls(const arguments& asked, const trace_format& format, const trace_format& other) {
+  rows_of_trace a, b;
+  int code = read_for_diff(asked, format, a);
+  if (code == usage) return code;
+  arguments second = asked;
+  second.paths.erase(second.paths.begin());
+  const int more = read_for_diff(second, other, b);
+  if (more == usage) return more;
+  code = std::max(code, more);
+  if (a.unit != b.unit) {
+    say("backsight: the times of the traces are %s and %s\n", unit_name(a.unit), unit_name(b.unit));
+    return usage;
+  }
+  struct pair_row {
+    const std::string* name;
+    call_row a, b;
+    std::uint64_t difference;
+  };
+  std::vector<pair_row> rows;
+  const auto add = [&](const std::string& name, const call_row& left, const call_row& right) {
+    rows.push_back({&name, left, right, left.self > right.self ? left.self - right.self : right.self - left.self});
+  };
+  for (const auto& [name, row] : a.rows) {
+    const auto found = b.rows.find(name);
+    add(name, row, found == b.rows.end() ? call_row{} : found->second);
+  }
+  for (const auto& [name, row] : b.rows) {
+    if (!a.rows.contains(name)) add(name, call_row{}, row);
+  }
+  std::ranges::stable_sort(rows, [](const pair_row& x, const pair_row& y) { return x.difference > y.difference; });
+  if (asked.limit && rows.size() > *asked.limit) rows.resize(static_cast<std::size_t>(*asked.limit));
+  output out("-");
+  const auto timed = [&](const char* name) { return table::column{.key = with_unit(name, a.unit), .heading = name, .width = 10}; };
+  call_table to(out, asked, a.unit,
+                {{.key = with_unit("self_change", a.unit), .heading = "change", .width = 11},
+                 timed("self_a"), timed("self_b"), timed("total_a"), timed("total_b"), timed("median_a"), timed("median_b"),
+                 timed("p90_a"), timed("p90_b"), {.key = "count_a", .width = 8}, {.key = "count_b", .width = 8}, {.key = "function"}});
+  for (const pair_row& row : rows) {
+    std::string shown;
+    if (a.unit == clock_unit::nanoseconds) (void)text::print_duration(std::back_inserter(shown), row.difference);
+    else shown = std::to_string(row.difference);
+    to.cells().signed_number(static_cast<std::int64_t>(row.b.self - row.a.self),
+                             (row.b.self < row.a.self ? "-" : row.b.self > row.a.self ? "+" : "") + shown);
+    to.time(row.a.self).time(row.b.self).time(row.a.total).time(row.b.total).time(row.a.median).time(row.b.median);
+    to.time(row.a.p90).time(row.b.p90);
+    to.cells().number(row.a.count).number(row.b.count).text(*row.name).end_row();
+  }
+  to.cells().finish();
+  return out.close(code);
+}
+
+}  // namespace cli

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// uftrace directories as traces of calls.
+#include <backsight/core/lines.hpp>
+#include <backsight/io/uftrace_directory.hpp>
+
+#include "calls.hpp"
+#include "uftrace_data.hpp"
+
+namespace cli {
+
+using namespace backsight;
+
+int uftrace_with_calls(const arguments& asked, call_task& task) {
+  uftrace_data data;
+  if (const int code = open_uftrace_files(asked, data); code != success) return code;
+  // What was asked for when recording holds where the command line says nothing.
+  arguments wanted = asked;
+  read_default_options(data);
+  if (wanted.filter_time.empty() && data.merging.shorter_than != 0) wanted.filter_time = std::to_string(data.merging.shorter_than);
+  if (!wanted.depth && data.depth != 1024) wanted.depth = data.depth;
+  fault_notes notes;
+  std::uint64_t bytes = 0;
+  for (const uftrace::task_data& each : data.recording().data) bytes += each.bytes.size();
+  call_input input{.asked = wanted, .bytes = bytes, .notes = notes, .unreadable = data.damaged, .has_ids = false};
+  return task.on(uftrace::calls(data.recording()), input);
+}
+
+}  // namespace cli

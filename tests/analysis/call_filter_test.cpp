@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <backsight/analysis/call_filter.hpp>
+
+#include <string>
+
+#include <support/call_parts.hpp>
+#include <support/catch.hpp>
+
+using namespace backsight;
+using test::enter;
+using test::exit;
+using test::of_thread;
+
+namespace {
+
+template <call_trace T>
+std::string events_of(const T& trace) {
+  std::string text;
+  for (std::size_t part = 0; part < trace.part_count(); ++part) {
+    trace.part(part).for_each_event(
+        [&](const test::call_event& event) {
+          text += (event.kind == event_kind::enter ? "+" : "-") + std::to_string(event.function) + '@' + std::to_string(event.time) + ' ';
+        },
+        [](std::string_view, const fault&) {});
+  }
+  if (!text.empty()) text.pop_back();
+  return text;
+}
+
+/// main (1) calls a (2), which calls b (3), and then b, which calls a.
+test::call_parts sample() {
+  return {.parts = {{enter(1, 0), enter(2, 1), enter(3, 2), exit(3, 4), exit(2, 5), enter(3, 6), enter(2, 7), exit(2, 17), exit(3, 18), exit(1, 20)}},
+          .damage = {}};
+}
+
+std::string chosen_of(const analysis::call_choice& choice) {
+  const auto trace = sample();
+  return events_of(analysis::chosen(trace, choice));
+}
+
+}  // namespace
+
+TEST_CASE("no choice leaves everything") {
+  const auto trace = sample();
+  const analysis::call_choice choice;
+  CHECK(choice.all());
+  CHECK(events_of(analysis::chosen(trace, choice)) == events_of(trace));
+  STATIC_REQUIRE(call_trace<decltype(analysis::chosen(trace, choice))>);
+}
+
+TEST_CASE("a span of time cuts calls at its edges, so that paths are whole") {
+  CHECK(chosen_of({.begin = 3, .end = 7}) == "+1@3 +2@3 +3@3 -3@4 -2@5 +3@6 -3@7 -1@7");
+  CHECK(chosen_of({.begin = 19}) == "+1@19 -1@20");
+  CHECK(chosen_of({.begin = 8, .end = 16}) == "+1@8 +3@8 +2@8 -2@16 -3@16 -1@16");
+  CHECK(chosen_of({.end = 2}) == "+1@0 +2@1 -2@2 -1@2");
+  CHECK(chosen_of({.begin = 21}) == "");
+}
+
+TEST_CASE("functions are chosen with what they call, left out with it, or hidden alone") {
+  const auto is = [](std::uint64_t wanted) { return [wanted](std::uint64_t function) { return function == wanted; }; };
+  CHECK(chosen_of({.only = is(2)}) == "+2@1 +3@2 -3@4 -2@5 +2@7 -2@17");
+  CHECK(chosen_of({.without = is(2)}) == "+1@0 +3@6 -3@18 -1@20");
+  CHECK(chosen_of({.hidden = is(2)}) == "+1@0 +3@2 -3@4 +3@6 -3@18 -1@20");
+  CHECK(chosen_of({.only = is(2), .without = is(3)}) == "+2@1 -2@5");
+}
+
+TEST_CASE("levels count what is shown") {
+  const auto is_a = [](std::uint64_t function) { return function == 2; };
+  CHECK(chosen_of({.levels = 1}) == "+1@0 -1@20");
+  CHECK(chosen_of({.only = is_a, .levels = 1}) == "+2@1 -2@5 +2@7 -2@17");
+  CHECK(chosen_of({.hidden = is_a, .levels = 2}) == "+1@0 +3@2 -3@4 +3@6 -3@18 -1@20");
+  CHECK(chosen_of({.levels = 0}) == "");
+}
+
+TEST_CASE("short calls are left out with the other choices in force") {
+  CHECK(chosen_of({.at_least = 10}) == "+1@0 +3@6 +2@7 -2@17 -3@18 -1@20");
+  CHECK(chosen_of({.levels = 2, .at_least = 10}) == "+1@0 +3@6 -3@18 -1@20");
+}
+
+TEST_CASE("threads are chosen by process and thread") {
+  const test::call_parts trace{.parts = {{enter(1, 0), of_thread(enter(2, 1), 9), of_thread(exit(2, 2), 9), exit(1, 3)}}, .damage = {}};
+  const analysis::call_choice choice{.threads = [](std::int64_t, std::uint64_t thread) { return thread == 9; }};
+  CHECK(events_of(analysis::chosen(trace, choice)) == "+2@1 -2@2");
+}
+
+TEST_CASE("the first tick at a time is found for any clock") {
+  const auto trace = sample();  // Ten nanoseconds each.
+  CHECK(analysis::first_tick_at(trace, 0) == 0);
+  CHECK(analysis::first_tick_at(trace, 1) == 1);
+  CHECK(analysis::first_tick_at(trace, 30) == 3);
+  CHECK(analysis::first_tick_at(trace, 31) == 4);
+}

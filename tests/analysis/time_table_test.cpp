@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <backsight/analysis/time_table.hpp>
+
+#include <map>
+#include <utility>
+
+#include <backsight/analysis/run.hpp>
+
+#include <support/call_parts.hpp>
+#include <support/catch.hpp>
+
+using namespace backsight;
+using analysis::time_table;
+using test::enter;
+using test::exit;
+using test::of_thread;
+
+namespace {
+
+struct sums {
+  std::uint64_t count, total, self;
+  friend bool operator==(const sums&, const sums&) = default;
+};
+std::map<time_table::key, sums> rows_of(const test::call_parts& trace, time_table::rows by, unsigned jobs = 1) {
+  auto table = analysis::run(trace, time_table(by), [](std::string_view, const fault&) {}, jobs);
+  std::map<time_table::key, sums> rows;
+  table.for_each([&](time_table::key key, time_table::row& row) { rows[key] = {row.durations.sum_up().count, row.total, row.self}; });
+  return rows;
+}
+
+/// Function 1 calls itself twice in a thread, and once in another one of the same part, in between.
+test::call_parts sample() {
+  return {.parts = {{enter(1, 0), of_thread(enter(1, 1), 9), enter(1, 2), of_thread(enter(2, 3), 9), of_thread(exit(2, 5), 9), enter(1, 6), exit(1, 8), exit(1, 10),
+                     of_thread(exit(1, 11), 9), exit(1, 20)},
+                    {enter(2, 100), exit(2, 107)}},
+          .damage = {}};
+}
+
+}  // namespace
+
+TEST_CASE("the total of a function counts a recursive call once, by thread") {
+  const auto rows = rows_of(sample(), time_table::rows::functions);
+  CHECK(rows.at({0, 1}) == sums{4, 20 + 10, 20 + 8});
+  CHECK(rows.at({0, 2}) == sums{2, 2 + 7, 2 + 7});
+  CHECK(rows.size() == 2);
+}
+
+TEST_CASE("rows of threads and processes hold the calls of theirs") {
+  const auto threads = rows_of(sample(), time_table::rows::threads);
+  REQUIRE(threads.size() == 2);
+  std::uint64_t self = 0, count = 0;
+  for (const auto& [key, row] : threads) {
+    CHECK(row.total == row.self);
+    self += row.self;
+    count += row.count;
+  }
+  CHECK(self == 20 + 10 + 7);
+  CHECK(count == 6);
+  const auto processes = rows_of(sample(), time_table::rows::processes);
+  REQUIRE(processes.size() == 1);
+  CHECK(processes.begin()->second == sums{6, 37, 37});
+}
+
+TEST_CASE("tables of parts give the same together") {
+  for (const auto by : {time_table::rows::functions, time_table::rows::threads, time_table::rows::processes})
+    CHECK(rows_of(sample(), by, 2) == rows_of(sample(), by, 1));
+}

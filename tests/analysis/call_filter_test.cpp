@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <backsight/analysis/call_filter.hpp>
 
+#include <set>
 #include <string>
 
 #include <support/call_parts.hpp>
@@ -62,6 +63,18 @@ TEST_CASE("functions are chosen with what they call, left out with it, or hidden
   CHECK(chosen_of({.without = is(2)}) == "+1@0 +3@6 -3@18 -1@20");
   CHECK(chosen_of({.hidden = is(2)}) == "+1@0 +3@2 -3@4 +3@6 -3@18 -1@20");
   CHECK(chosen_of({.only = is(2), .without = is(3)}) == "+2@1 -2@5");
+}
+
+TEST_CASE("predicates are asked of every function, wherever it is called") {
+  std::set<std::uint64_t> only, without, hidden;
+  const auto asked = [](std::set<std::uint64_t>& of, std::uint64_t wanted) {
+    return [&of, wanted](std::uint64_t function) { return of.insert(function), function == wanted; };
+  };
+  CHECK(chosen_of({.only = asked(only, 1), .without = asked(without, 2), .hidden = asked(hidden, 3)}) == "+1@0 -1@20");
+  const std::set<std::uint64_t> all{1, 2, 3};
+  CHECK(only == all);
+  CHECK(without == all);
+  CHECK(hidden == all);
 }
 
 TEST_CASE("levels count what is shown") {

@@ -48,7 +48,7 @@ def main():
         print(__doc__)
         return 2
     program, folder = sys.argv[1], pathlib.Path(sys.argv[2])
-    as_uftrace = [[*c, "--as", "uftrace"] for c in COMMANDS if c[-1] not in ("json", "--raw", "stacks", "perfetto", "dot", "2")]
+    as_uftrace = [[*c, "--as", "uftrace"] for c in COMMANDS if c[-1] not in ("uftrace", "json", "--raw", "stacks", "perfetto", "dot", "2")]
     total, wrong = 0, []
     with tempfile.TemporaryDirectory() as made, concurrent.futures.ThreadPoolExecutor(2) as pool:
         for set_name in sys.argv[3:]:

@@ -101,8 +101,8 @@ class choice_stage {
     // Asked of every function, wherever it is called: who asks may count what matched.
     if (choice_->only && is_only_(choice_->only, function)) tag |= inside;
     if (choice_->without && is_without_(choice_->without, function)) tag |= left_out;
-    if ((tag & (inside | left_out)) != inside) return tag;
-    if (choice_->hidden && is_hidden_(choice_->hidden, function)) return tag;
+    const bool is_hidden = choice_->hidden && is_hidden_(choice_->hidden, function);
+    if ((tag & (inside | left_out)) != inside || is_hidden) return tag;
     if (tag / one_level < choice_->levels) tag |= shown;
     return tag + one_level;
   }

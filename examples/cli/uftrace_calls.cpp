@@ -18,6 +18,8 @@ int uftrace_with_calls(const arguments& asked, call_task& task) {
   read_default_options(data);
   if (wanted.filter_time.empty() && data.merging.shorter_than != 0) wanted.filter_time = std::to_string(data.merging.shorter_than);
   if (!wanted.depth && data.depth != 1024) wanted.depth = data.depth;
+  // Its files of the scheduler and the kernel hold no calls of this trace, but who reads it wants to know what is damaged.
+  check_others(data);
   fault_notes notes;
   std::uint64_t bytes = 0;
   for (const uftrace::task_data& each : data.recording().data) bytes += each.bytes.size();

@@ -55,7 +55,9 @@ def main():
             source = folder / set_name / "uftrace.data"
             for command in COMMANDS:
                 run = subprocess.run([program, *command, str(source)], capture_output=True, timeout=60)
-                if run.returncode != 0 or run.stderr:
+                # Calls without their exit are told, and no damage.
+                damage = [line for line in run.stderr.splitlines() if b" exits without entry, " not in line]
+                if run.returncode != 0 or damage:
                     wrong.append(f"{set_name} as it is: {command}: {run.returncode} {run.stderr[-200:]!r}")
             for path in sorted(p for p in source.iterdir() if p.name not in FREE and p.stat().st_size > 5):
                 for damage in (cut, garble):

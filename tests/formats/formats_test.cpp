@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The formats of examples/formats on good, cut and changed bytes; run under the sanitizers by the preset asan.
+#include <cstdlib>
 #include <random>
 #include <string>
 #include <vector>
@@ -15,7 +16,11 @@ using namespace backsight;
 
 namespace {
 
-constexpr int mutations = 50'000;
+/// 1,000 for each file; BACKSIGHT_MUTATIONS asks for another number.
+int mutations() {
+  const char* const asked = std::getenv("BACKSIGHT_MUTATIONS");
+  return asked == nullptr ? 1'000 : std::atoi(asked);
+}
 
 /// Every length of the file that is shorter, then files with some bytes changed.
 template <class Walk>
@@ -29,7 +34,7 @@ void try_hard(const std::vector<std::byte>& good, std::size_t step, Walk&& walk)
   }
   std::mt19937_64 random(good.size());
   std::vector<std::byte> changed;
-  for (int i = 0; i < mutations; ++i) {
+  for (int i = 0, most = mutations(); i < most; ++i) {
     changed = good;
     for (auto left = 1 + random() % 4; left != 0; --left) {
       const std::size_t at = random() % changed.size();

@@ -281,7 +281,7 @@ class print_expression {
     if (field.type.starts_with("__data_loc") || relative) {
       const std::uint64_t place = field.value(data_, order_).value_or(0);
       const std::size_t size = place >> 16 & 0xffff;
-      const std::size_t offset = (place & 0xffff) + (relative ? field.offset + field.size : 0);
+      const std::size_t offset = static_cast<std::size_t>(place & 0xffff) + (relative ? field.offset + field.size : 0);
       bytes = offset <= data_.size() && size <= data_.size() - offset ? data_.subspan(offset, size) : byte_view{};
     }
     const std::string_view found = text::as_text(bytes);

@@ -63,8 +63,11 @@ class calls {
   }
 
   [[nodiscard]] std::size_t part_count() const noexcept {
-    // Each part looks at the list of all tasks once.
-    return std::min<std::size_t>(from_->data.size(), from_->kernel.files.empty() ? 256 : 1);
+    const std::size_t tasks = from_->data.size();
+    if (!from_->kernel.files.empty()) return std::min<std::size_t>(tasks, 1);
+    // Each part looks at all tasks once: so often in all, however many there are.
+    constexpr std::size_t most_parts = 256, most_looks = 65'536;
+    return tasks <= most_parts ? tasks : std::max<std::size_t>(most_looks / tasks, 1);
   }
   [[nodiscard]] part_type part(std::size_t index) const noexcept { return {*this, index}; }
   [[nodiscard]] std::string_view function_name(std::uint64_t function) const {

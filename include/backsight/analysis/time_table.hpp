@@ -4,13 +4,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include <backsight/analysis/call_stacks.hpp>
 #include <backsight/analysis/distribution.hpp>
 #include <backsight/analysis/function_table.hpp>
+#include <backsight/analysis/open_calls.hpp>
 
 namespace backsight::analysis {
 
@@ -20,9 +20,10 @@ class time_table {
  public:
   enum class rows : std::uint8_t { functions, threads, processes };
   struct row {
-    distribution durations;   ///< Of each call that ended, callees included; ticks.
-    std::uint64_t total = 0;  ///< Of the calls that are not inside another one of the same function; of threads, all self times.
-    std::uint64_t self = 0;   ///< Outside of callees.
+    distribution durations;  ///< Of each call that ended, callees included; ticks.
+    std::uint64_t total =
+        0;  ///< Of the calls that are not inside another one of the same function; of threads, all self times.
+    std::uint64_t self = 0;  ///< Outside of callees.
   };
   /// A function, or the number of a process and a thread (0 for all of a process).
   using key = std::pair<std::int64_t, std::uint64_t>;
@@ -32,12 +33,15 @@ class time_table {
   template <call_event Event>
   void on(const Event& event) {
     call_stack& stack = stacks_.of(event);
-    if (&stack != last_) [[unlikely]]
-      go_to(stack, static_cast<std::int64_t>(event.process), static_cast<std::uint64_t>(event.thread));
+    if (by_ != rows::functions && &stack != last_) {
+      last_ = &stack;
+      others_row_ = &others_[key{static_cast<std::int64_t>(event.process),
+                                 by_ == rows::threads ? static_cast<std::uint64_t>(event.thread) : 0}];
+    }
     stack.on(
         event,
         [&](call_stack::frame& frame, std::size_t) {
-          if (by_ == rows::functions) frame.tag = open_[frame.function]++ == 0 ? 1 : 0;
+          if (by_ == rows::functions) frame.tag = open_.enter(stack, frame.function) == 0 ? 1 : 0;
         },
         [&](const finished_call& call, const call_stack::frame& frame) {
           row& at = by_ == rows::functions ? functions_[call.function] : *others_row_;
@@ -45,7 +49,7 @@ class time_table {
           at.self += call.self;
           if (by_ != rows::functions) at.total += call.self;  // Also where the outermost call does not end.
           else if (frame.tag != 0) at.total += call.duration;
-          if (by_ == rows::functions) --open_[call.function];
+          if (by_ == rows::functions) open_.leave(stack, call.function);
         });
   }
   /// The end of a part: calls that are open have no time, and stacks begin anew.
@@ -56,8 +60,7 @@ class time_table {
   void finish() {
     stacks_.finish();
     last_ = nullptr;
-    open_ = {};
-    kept_.clear();
+    open_.clear();
   }
   /// What could not be made into calls, of finished parts.
   [[nodiscard]] const call_faults& faults() const noexcept { return stacks_.faults(); }
@@ -98,26 +101,13 @@ class time_table {
   ~time_table() = default;
 
  private:
-  /// How often each function is open on the stack of the event: kept aside while another thread of the part is on.
-  void go_to(const call_stack& stack, std::int64_t process, std::uint64_t thread) {
-    if (by_ != rows::functions) {
-      others_row_ = &others_[key{process, by_ == rows::threads ? thread : 0}];
-    } else {
-      if (last_ != nullptr) kept_[last_] = std::move(open_);
-      const auto known = kept_.find(&stack);
-      open_ = known == kept_.end() ? by_function<std::uint32_t>() : std::move(known->second);
-    }
-    last_ = &stack;
-  }
-
   rows by_;
   call_stacks stacks_;
   const call_stack* last_ = nullptr;
   row* others_row_ = nullptr;
   by_function<row> functions_;
   std::map<key, row> others_;
-  by_function<std::uint32_t> open_;
-  std::unordered_map<const call_stack*, by_function<std::uint32_t>> kept_;
+  open_calls open_;
 };
 
 }  // namespace backsight::analysis

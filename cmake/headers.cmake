@@ -13,6 +13,7 @@ set(BACKSIGHT_HEADERS
   include/backsight/analysis/filter.hpp
   include/backsight/analysis/function_table.hpp
   include/backsight/analysis/neighbours.hpp
+  include/backsight/analysis/open_calls.hpp
   include/backsight/analysis/parallel.hpp
   include/backsight/analysis/run.hpp
   include/backsight/analysis/time_table.hpp

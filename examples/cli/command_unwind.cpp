@@ -8,6 +8,7 @@
 #include <CLI/CLI.hpp>
 
 #include <backsight/cfi/unwind.hpp>
+#include <backsight/io/file_kind.hpp>
 
 #include "commands.hpp"
 #include "compiled_objects.hpp"
@@ -60,7 +61,8 @@ int unwind_recording(const unwind_options& options) {
 bool is_perf_recording(const std::string& path) {
   if (is_directory(path)) return perf_data::is_recording(path, {});
   input file;
-  if (!file.try_open(path)) return false;
+  const auto is_of_use = [](backsight::byte_view head) { return backsight::io::file_kind_of(head) != backsight::io::file_kind::other; };
+  if (!file.try_open(path, is_of_use)) return false;
   return perf_data::is_recording(path, file.bytes().first(std::min<std::size_t>(file.bytes().size(), 64)));
 }
 

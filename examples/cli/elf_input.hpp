@@ -14,6 +14,7 @@
 #include <backsight/cfi/frame_sections.hpp>
 #include <backsight/cfi/relocated_section.hpp>
 #include <backsight/elf/sections.hpp>
+#include <backsight/io/file_kind.hpp>
 
 #include "program.hpp"
 #include "terminal.hpp"
@@ -31,7 +32,11 @@ struct elf_input {
 
   int open(const std::string& name) {
     path = name;
-    if (!file.open(path)) return bad_input;
+    const auto is_elf = [](backsight::byte_view head) {
+      const auto kind = backsight::io::file_kind_of(head);
+      return kind == backsight::io::file_kind::elf || kind == backsight::io::file_kind::core;
+    };
+    if (!file.open(path, is_elf)) return bad_input;
     const auto opened = backsight::elf::open(file.bytes());
     if (!opened) return report_error(path, opened.error());
     image = *opened;

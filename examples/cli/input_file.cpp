@@ -107,7 +107,7 @@ bool input::take(const std::string& path, backsight::result<mapped_file>&& opene
   return true;
 }
 
-bool input::try_open(const std::string& path) {
+bool input::try_open(const std::string& path, mapped_file::head_check wanted) {
   {
     const std::lock_guard lock(known().one);
     if (const auto at = known().streams.find(path); at != known().streams.end()) {
@@ -117,11 +117,11 @@ bool input::try_open(const std::string& path) {
     }
   }
   note_input(path);
-  return take(path, path == "-" ? mapped_file::from_descriptor(STDIN_FILENO) : mapped_file::open(path.c_str()));
+  return take(path, path == "-" ? mapped_file::from_descriptor(STDIN_FILENO, wanted) : mapped_file::open(path.c_str(), wanted));
 }
 
-bool input::open(const std::string& path) {
-  if (try_open(path)) return true;
+bool input::open(const std::string& path, mapped_file::head_check wanted) {
+  if (try_open(path, wanted)) return true;
   return report_error(path, why_not_read(errno)), false;
 }
 

@@ -23,9 +23,9 @@ class input {
   ~input();
 
   /// Reports an error and gives false when it cannot be read.
-  [[nodiscard]] bool open(const std::string& path);
+  [[nodiscard]] bool open(const std::string& path, backsight::io::mapped_file::head_check wanted = nullptr);
   /// As open(), but says nothing: errno has the reason.
-  [[nodiscard]] bool try_open(const std::string& path);
+  [[nodiscard]] bool try_open(const std::string& path, backsight::io::mapped_file::head_check wanted = nullptr);
 
   [[nodiscard]] backsight::byte_view bytes() const { return bytes_; }
   /// The bytes are those of a mapping, whose pages can be given back and read again.

@@ -13,11 +13,13 @@
 
 #include <CLI/CLI.hpp>
 
+#include <backsight/io/file_kind.hpp>
 #include <backsight/version.hpp>
 
 #include "calls.hpp"
 #include "commands.hpp"
 #include "input_kind.hpp"
+#include "memtrace_input.hpp"
 #include "options.hpp"
 #include "program.hpp"
 #include "signals.hpp"
@@ -28,11 +30,18 @@ namespace {
 constexpr std::array formats{&cli::perf_format,          &cli::uftrace_format,      &cli::memtrace_format,
                              &cli::raw_memtrace_format,  &cli::xray_profile_format, &cli::xray_format};
 
+/// A stream that begins so is read to its end. Others are of no use, and may have none.
+bool is_of_use(backsight::byte_view head) {
+  return backsight::io::file_kind_of(head) != backsight::io::file_kind::other ||
+         cli::memtrace::stage_of_bytes(head) != cli::memtrace::stage::unknown || cli::xray_format.detect("", head) ||
+         cli::xray_profile_format.detect("", head);
+}
+
 /// The first bytes of a file or of a stream, none for a folder; reports an error and gives false when it cannot be read.
 bool read_head(const std::string& path, std::vector<std::byte>& head) {
   if (cli::is_directory(path)) return true;
   cli::input all;
-  if (!all.open(path)) return false;
+  if (!all.open(path, is_of_use)) return false;
   const auto first = all.bytes().first(std::min<std::size_t>(all.bytes().size(), 64));
   head.assign(first.begin(), first.end());
   return true;

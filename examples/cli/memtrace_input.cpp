@@ -86,7 +86,10 @@ bool is_thread(byte_view block) {
 
 /// The bytes of a file as they are, kept by `file`; also those of stdin, for `-`, and of other streams.
 trace_error open_packed(const std::string& path, input& file) {
-  return file.try_open(path) ? trace_error{} : trace_error{errc::io, 0};
+  const auto is_of_use = [](byte_view head) {
+    return io::container_of(head) != io::container::plain || stage_of_bytes(head) != stage::unknown;
+  };
+  return file.try_open(path, is_of_use) ? trace_error{} : trace_error{errc::io, 0};
 }
 
 /// Says so once, however often the folder is looked at.
@@ -165,14 +168,19 @@ int report_damage(const std::string& path, const trace_error& error) {
   return report_error(path, error, detail);
 }
 
+stage stage_of_bytes(byte_view bytes) {
+  const auto as_final = read_final_header(bytes);
+  const auto as_raw = read_raw_header(bytes);
+  if (as_final.error().code != errc::bad_magic && as_final.error().code != errc::truncated) return stage::final;
+  if (as_raw.error().code != errc::bad_magic && as_raw.error().code != errc::truncated && is_thread(bytes)) return stage::raw;
+  return stage::unknown;
+}
+
 result<stage> stage_of(const std::string& path) {
   stage found = stage::unknown;
   constexpr trace_error enough{errc::capacity, 0};
   const trace_error error = for_each_block(path, [&](byte_view block, std::uint64_t) {
-    const auto as_final = read_final_header(block);
-    const auto as_raw = read_raw_header(block);
-    if (as_final.error().code != errc::bad_magic && as_final.error().code != errc::truncated) found = stage::final;
-    else if (as_raw.error().code != errc::bad_magic && as_raw.error().code != errc::truncated && is_thread(block)) found = stage::raw;
+    found = stage_of_bytes(block);
     return enough;
   });
   if (error && error.code != enough.code) return {found, error};

@@ -20,6 +20,8 @@ enum class stage { unknown, raw, final };
 
 /// The format of a file of any packing, told from its first record; errors other than "not a memtrace" are given too.
 [[nodiscard]] backsight::result<stage> stage_of(const std::string& path);
+/// The stage of a file that is not packed, by its first bytes.
+[[nodiscard]] stage stage_of_bytes(backsight::byte_view bytes);
 
 /// Calls `f(block, offset)` for the unpacked bytes of a file, in blocks of whole records as far as there are any; `f` gives
 /// an error, with an offset within the block, to stop. Memory does not grow with the file.

@@ -621,11 +621,34 @@ class Streams(Files):
         _, err = self.run_it("report", LOG, "--symbols", "fifo", code=1)
         self.assertIn("fifo: no process", err)
 
+    def test_a_stream_without_end_that_is_no_trace_is_refused_by_its_first_bytes(self):
+        for words in (["report"], ["info"], ["check"], ["counts"], ["windows"], ["cfi", "rows"], ["unwind"]):
+            for line in (b"y\n", bytes(2)):
+                with self.subTest(words=words, line=line):
+                    child = subprocess.Popen([PROGRAM, *words, "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                    written = 0
+                    try:
+                        while written < 64 << 20:
+                            written += child.stdin.write(line * 32768)
+                    except BrokenPipeError:
+                        pass
+                    try:
+                        child.stdin.close()
+                    except BrokenPipeError:
+                        pass
+                    child.stdin = None
+                    out, err = child.communicate(timeout=30)
+                    self.assertLess(written, 64 << 20)
+                    self.assertIn(child.returncode, (1, 2))
+                    self.assertEqual(out, b"")
+                    self.assertTrue(err.startswith(b"backsight: " if words == ["unwind"] else b"-:"), err)
+
     def test_a_stream_larger_than_memory_is_an_error(self):
         def limit():
             resource.setrlimit(resource.RLIMIT_AS, (256 << 20, 256 << 20))
         def write(stream):
             try:
+                stream.write(b"\x7fELF")
                 for _ in range(300):
                     stream.write(bytes(1 << 20))
             except BrokenPipeError:

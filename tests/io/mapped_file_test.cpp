@@ -125,9 +125,8 @@ TEST_CASE("a device is refused, and a file whose size is not told is read") {
   CHECK(reason_of(mapped_file::open("/dev/null")) == ENOTSUP);
   CHECK(reason_of(mapped_file::open_regular("/dev/null")) == ENOTSUP);
   if (::access("/proc/self/status", R_OK) != 0) return;
-  for (const auto open : {&mapped_file::open_regular,
-                          static_cast<backsight::result<mapped_file> (*)(const char*) noexcept>(&mapped_file::open)}) {
-    const auto opened = open("/proc/self/status");
+  for (const bool regular : {true, false}) {
+    const auto opened = regular ? mapped_file::open_regular("/proc/self/status") : mapped_file::open("/proc/self/status");
     REQUIRE(opened);
     CHECK(text_of(*opened).starts_with("Name:"));
   }
@@ -175,4 +174,34 @@ TEST_CASE("a stream that does not fit into memory is an error") {
   CHECK(reason == ENOMEM);
   ::close(ends[0]);
   CHECK(::waitpid(child, nullptr, 0) == child);
+}
+
+TEST_CASE("of a stream whose first 65,536 bytes are not wanted no more is read, and shorter ones are read whole") {
+  const auto is_a = [](backsight::byte_view head) { return head.size() == 65536 && head.front() == std::byte{'a'}; };
+  struct sample {
+    char letter;
+    std::size_t written, read;
+  };
+  for (const sample& one : {sample{'a', 300'000, 300'000}, sample{'a', 65'536, 65'536}, sample{'b', 65'537, 65'536},
+                            sample{'b', 65'536, 65'536}, sample{'b', 65'535, 65'535}}) {
+    INFO(one.letter << ' ' << one.written);
+    std::array<int, 2> ends{};
+    REQUIRE(::pipe(ends.data()) == 0);
+    std::thread writer([&] {
+      const std::string text(one.written, one.letter);
+      for (std::size_t done = 0; done < text.size();) {
+        const auto more = ::write(ends[1], text.data() + done, text.size() - done);
+        if (more <= 0) break;
+        done += static_cast<std::size_t>(more);
+      }
+      ::close(ends[1]);
+    });
+    const auto file = mapped_file::from_descriptor(ends[0], is_a);
+    const bool whole = file && file->bytes().size() == one.read;
+    std::array<char, 4096> left{};
+    while (::read(ends[0], left.data(), left.size()) > 0) {}
+    writer.join();
+    ::close(ends[0]);
+    CHECK(whole);
+  }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
@@ -27,9 +28,12 @@ namespace backsight::io {
 /// a handler for SIGBUS, as the program `backsight` does, or reads a copy.
 ///
 /// A pipe, a FIFO, a terminal, and a file whose size the system does not tell (as in /proc), are read to their end into
-/// memory: up to half of the machine's memory.
+/// memory: up to half of the machine's memory, where whoever opens it does not look at its first bytes and say that it is not wanted.
 class mapped_file {
  public:
+  /// Whether a stream that begins so is wanted. `head` is its first 65,536 bytes; shorter ones are read without being asked for.
+  using head_check = bool (*)(byte_view head);
+
   mapped_file() = default;
   mapped_file(const mapped_file&) = delete;
   mapped_file& operator=(const mapped_file&) = delete;
@@ -47,22 +51,27 @@ class mapped_file {
   /// The bytes of what is at `path`. An empty file gives no bytes and no error. A mapped file costs nothing per byte until
   /// the bytes are read. Error: errc::io with the reason in errno; EISDIR for a folder, ENOTSUP for a device that is no
   /// terminal, ETIMEDOUT for a FIFO into which no process has begun to write within a second, EFBIG for a file that is
-  /// larger than the address space, ENOMEM for a stream that is larger than the memory.
-  [[nodiscard]] static result<mapped_file> open(const char* path) noexcept { return open(path, true); }
+  /// larger than the address space, ENOMEM for a stream that is larger than the memory. Of a stream that `wanted` gives false
+  /// for, the bytes that it saw are what there is: one without end costs no more.
+  [[nodiscard]] static result<mapped_file> open(const char* path, head_check wanted = nullptr) noexcept {
+    return open(path, true, wanted);
+  }
 
   /// As open(), but anything other than a regular file is an error (ENOTSUP, EISDIR): this never waits.
-  [[nodiscard]] static result<mapped_file> open_regular(const char* path) noexcept { return open(path, false); }
+  [[nodiscard]] static result<mapped_file> open_regular(const char* path) noexcept { return open(path, false, nullptr); }
 
   /// The bytes of an open file from its position on, as open() gives them. The descriptor stays open; where its position is
   /// afterwards is not told.
-  [[nodiscard]] static result<mapped_file> from_descriptor(int descriptor) noexcept { return load(descriptor, true); }
+  [[nodiscard]] static result<mapped_file> from_descriptor(int descriptor, head_check wanted = nullptr) noexcept {
+    return load(descriptor, true, wanted);
+  }
 
   [[nodiscard]] byte_view bytes() const noexcept { return bytes_; }
   /// The bytes are a copy in memory rather than a mapping of a file.
   [[nodiscard]] bool copied() const noexcept { return copied_; }
 
  private:
-  [[nodiscard]] static result<mapped_file> open(const char* path, bool streams) noexcept {
+  [[nodiscard]] static result<mapped_file> open(const char* path, bool streams, head_check wanted) noexcept {
     // To open a device can do something by itself.
     struct stat status{};
     if (!streams && ::stat(path, &status) == 0 && !S_ISREG(status.st_mode))
@@ -70,7 +79,7 @@ class mapped_file {
     // Without O_NONBLOCK opening a FIFO waits for a writer, for ever if need be.
     const int descriptor = ::open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (descriptor < 0) return {errc::io, 0};
-    result<mapped_file> opened = load(descriptor, streams);
+    result<mapped_file> opened = load(descriptor, streams, wanted);
     const int saved = errno;
     ::close(descriptor);
     errno = saved;
@@ -82,7 +91,7 @@ class mapped_file {
     return {errc::io, 0};
   }
 
-  [[nodiscard]] static result<mapped_file> load(int descriptor, bool streams) noexcept {
+  [[nodiscard]] static result<mapped_file> load(int descriptor, bool streams, head_check wanted) noexcept {
     struct stat status{};
     if (::fstat(descriptor, &status) != 0) return {errc::io, 0};
     if (S_ISREG(status.st_mode)) {
@@ -98,7 +107,7 @@ class mapped_file {
     if (S_ISFIFO(status.st_mode) && is_nonblocking(descriptor) && ::poll(&first, 1, one_second) == 0)
       return fail(ETIMEDOUT);
     if (::fcntl(descriptor, F_SETFL, ::fcntl(descriptor, F_GETFL) & ~O_NONBLOCK) != 0) return {errc::io, 0};
-    return copy(descriptor);
+    return copy(descriptor, wanted);
   }
 
   [[nodiscard]] static bool is_nonblocking(int descriptor) noexcept {
@@ -128,7 +137,8 @@ class mapped_file {
     return ::mmap(nullptr, room, PROT_READ | PROT_WRITE, flags, -1, 0);
   }
 
-  [[nodiscard]] static result<mapped_file> copy(int descriptor) noexcept {
+  [[nodiscard]] static result<mapped_file> copy(int descriptor, head_check wanted = nullptr) noexcept {
+    constexpr std::size_t head_size = 65536;
     const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
     const std::uint64_t half = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) / 2;
     std::size_t room = std::numeric_limits<std::size_t>::max() / 4 / page * page;
@@ -142,11 +152,14 @@ class mapped_file {
     int failed = 0;
     while (failed == 0) {
       std::byte beyond{};
-      const ssize_t got = size < room ? ::read(descriptor, begin + size, room - size) : ::read(descriptor, &beyond, 1);
+      const std::size_t most = (wanted != nullptr ? std::min(head_size, room) : room) - size;
+      const ssize_t got = most != 0 ? ::read(descriptor, begin + size, most) : ::read(descriptor, &beyond, 1);
       if (got == 0) break;
       if (got < 0 && errno != EINTR) failed = errno;
       if (got > 0 && size == room) failed = ENOMEM;
       if (got > 0 && failed == 0) size += static_cast<std::size_t>(got);
+      if (size < head_size || wanted == nullptr) continue;
+      if (!std::exchange(wanted, nullptr)({begin, size})) break;
     }
     const std::size_t kept = failed != 0 ? 0 : (size + page - 1) / page * page;
     if (kept < room) ::munmap(begin + kept, room - kept);

@@ -59,6 +59,7 @@ set(BACKSIGHT_HEADERS
   include/backsight/cfi/published.hpp
   include/backsight/cfi/relocated_section.hpp
   include/backsight/cfi/row_table.hpp
+  include/backsight/cfi/row_text.hpp
   include/backsight/cfi/row_sequences.hpp
   include/backsight/cfi/rule.hpp
   include/backsight/cfi/rule_cache.hpp
@@ -152,6 +153,7 @@ set(BACKSIGHT_HEADERS
   include/backsight/io/container.hpp
   include/backsight/io/file_kind.hpp
   include/backsight/io/inflate.hpp
+  include/backsight/io/inflate_section.hpp
   include/backsight/io/kernel_symbols.hpp
   include/backsight/io/lz4_frame.hpp
   include/backsight/io/mapped_file.hpp

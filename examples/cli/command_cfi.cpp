@@ -11,18 +11,16 @@
 #include <string>
 #include <vector>
 
-#include <zlib.h>
-
 #include <CLI/CLI.hpp>
 
 #include <backsight/cfi/arch/generic.hpp>
 #include <backsight/cfi/cie_reader.hpp>
 #include <backsight/cfi/frame_sections.hpp>
 #include <backsight/cfi/program.hpp>
+#include <backsight/cfi/row_text.hpp>
 #include <backsight/cfi/table_builder.hpp>
 #include <backsight/elf/sections.hpp>
 
-#include "cfi_dump.hpp"
 #include "commands.hpp"
 #include "elf_input.hpp"
 #include "program.hpp"
@@ -66,7 +64,7 @@ int show_rows(const cfi_options& options) {
   bs::with_order(input.image.byte_order(), [&](auto o) {
     const cfi::section<o()> section(found->bytes, found->info);
     cfi::with_arch(input.image.machine(), [&](auto arch) {
-      bs::cli::dump_rows<decltype(arch)>(
+      cfi::print_rows<decltype(arch)>(
           section, options.merged, [&](const std::string& text) { out.write(text); },
           [&](const bs::trace_error& error) { code = report_error(path, error, "in the section"); });
     });
@@ -321,8 +319,7 @@ void print_rule(output& out, const cfi::table_view& table, std::uint64_t address
           },
           [&](const cfi::register_rule& rule_of) { return row.rules.set(rule_of); });
       std::string line;
-      bs::cli::row_printer(text).append(line, address, row);
-      line.pop_back();
+      (void)cfi::print(std::back_inserter(line), text, address, row);
       out.print("%s%s\n", line.c_str() + line.find(' ') + 1, signal);
     }
   }

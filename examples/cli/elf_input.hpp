@@ -4,17 +4,16 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <list>
 #include <string>
+#include <utility>
 #include <vector>
-
-#include <zlib.h>
 
 #include <backsight/cfi/frame_sections.hpp>
 #include <backsight/cfi/relocated_section.hpp>
 #include <backsight/elf/sections.hpp>
 #include <backsight/io/file_kind.hpp>
+#include <backsight/io/inflate_section.hpp>
 
 #include "program.hpp"
 #include "terminal.hpp"
@@ -49,8 +48,10 @@ struct elf_input {
   backsight::result<backsight::cfi::frame_section> find(backsight::cfi::section_kind kind) {
     auto found = backsight::cfi::find_frame_section(image, kind);
     if (found.error().code == backsight::errc::compressed) {
-      if (const backsight::trace_error error = inflate(found.partial(), kind)) return error;
       const auto header = image.find_section(name_of(kind));
+      auto unpacked = backsight::io::inflate_section(image, *header);
+      if (!unpacked) return unpacked.error();
+      found.partial().bytes = inflated.emplace_back(std::move(unpacked).value());
       found = backsight::elf::needs_relocation(image, *header)
                   ? backsight::result<backsight::cfi::frame_section>(
                         found.partial(), {backsight::errc::unrelocated, header->offset})
@@ -120,26 +121,6 @@ struct elf_input {
     if (present.empty()) say("backsight: %s: --code is for object files\n", path.c_str());
     else say("backsight: %s: --code must name one of:%s\n", path.c_str(), names.c_str());
     return usage;
-  }
-
- private:
-  backsight::trace_error inflate(backsight::cfi::frame_section& found, backsight::cfi::section_kind kind) {
-    const auto header = image.find_section(name_of(kind));
-    const auto packed = image.compression_of(*header);
-    constexpr std::uint32_t zlib_type = 1;
-    constexpr std::uint64_t most = std::min(std::uint64_t{1} << 32, std::uint64_t{std::numeric_limits<std::size_t>::max() / 2});
-    if (!packed) return packed.error();
-    if (packed->type != zlib_type || packed->size > most || packed->size / 1100 > packed->data.size()) {
-      return {backsight::errc::unsupported_type, header->offset};
-    }
-    auto& bytes = inflated.emplace_back(static_cast<std::size_t>(packed->size));
-    auto size = static_cast<uLongf>(bytes.size());
-    const int code = ::uncompress(reinterpret_cast<Bytef*>(bytes.data()), &size,
-                                  reinterpret_cast<const Bytef*>(packed->data.data()),
-                                  static_cast<uLong>(packed->data.size()));
-    if (code != Z_OK || size != bytes.size()) return {backsight::errc::bad_value, header->offset};
-    found.bytes = bytes;
-    return {};
   }
 };
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include <backsight/cfi/row_text.hpp>
 #include <backsight/cfi/address_space.hpp>
 #include <backsight/cfi/arch/x86_64.hpp>
 #include <backsight/cfi/lookup.hpp>
@@ -13,7 +14,6 @@
 #include <support/catch.hpp>
 #include <support/work.hpp>
 
-#include "../../examples/cli/cfi_dump.hpp"
 #include "../../examples/cli/stack_samples.hpp"
 #include "frame_builder.hpp"
 
@@ -50,7 +50,7 @@ void build_index(const frame_builder& built) {
 }
 void dump(const frame_builder& built, bool merged) {
   std::size_t written = 0;
-  cli::dump_rows<arch>(
+  cfi::print_rows<arch>(
       built.section(), merged, [&](const std::string& text) { written += text.size(); }, [](const trace_error&) {});
   CHECK(written > 0);
 }

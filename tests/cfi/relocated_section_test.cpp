@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <backsight/cfi/row_text.hpp>
 #include <backsight/cfi/relocated_section.hpp>
 
 #include <filesystem>
@@ -9,7 +10,6 @@
 
 #include <support/catch.hpp>
 
-#include "../../examples/cli/cfi_dump.hpp"
 #include "fixtures.hpp"
 
 using namespace backsight;
@@ -21,7 +21,7 @@ std::string rows_of(const elf::image& image, const cfi::frame_section& s) {
   with_order(image.byte_order(), [&](auto o) {
     const cfi::section<o()> section(s.bytes, s.info);
     cfi::with_arch(image.machine(), [&](auto arch) {
-      cli::dump_rows<decltype(arch)>(
+      cfi::print_rows<decltype(arch)>(
           section, false, [&](const std::string& t) { text += t; }, [&](const trace_error&) { text += "error\n"; });
     });
   });

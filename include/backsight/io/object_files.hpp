@@ -15,7 +15,7 @@
 #include <sys/auxv.h>
 
 #include <backsight/elf/sections.hpp>
-#include <backsight/io/inflate.hpp>
+#include <backsight/io/inflate_section.hpp>
 #include <backsight/io/mapped_file.hpp>
 #include <backsight/perf/mappings.hpp>
 
@@ -186,16 +186,9 @@ class object_finder {
   if (!found || found->type == elf::section_no_bits) return std::nullopt;
   const auto bytes = file.image.section_bytes(*found);
   if (bytes) return *bytes;
-  const auto packed = file.image.compression_of(*found);
-  constexpr std::uint32_t zlib_type = 1;
-  constexpr std::uint64_t most = std::uint64_t{1} << 32;
-  if (!packed || packed->type != zlib_type || packed->size > most || packed->size / 1100 > packed->data.size())
-    return std::nullopt;
-  std::vector<std::byte> out(static_cast<std::size_t>(packed->size));
-  inflate_reader reader(packed->data);
-  const auto size = reader.read(out);
-  if (!size || *size != out.size()) return std::nullopt;
-  return byte_view(file.unpacked.emplace_back(std::move(out)));
+  auto inflated = inflate_section(file.image, *found);
+  if (!inflated) return std::nullopt;
+  return byte_view(file.unpacked.emplace_back(std::move(inflated).value()));
 }
 
 }  // namespace backsight::io

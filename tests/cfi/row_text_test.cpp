@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The canonical dump of every sample, against hashes of an independent decoder.
-#include "../../examples/cli/cfi_dump.hpp"
 
 #include <filesystem>
 
+#include <backsight/cfi/row_text.hpp>
 #include <backsight/cfi/arch/generic.hpp>
 
 #include <support/catch.hpp>
@@ -21,7 +21,7 @@ std::string dump(const test::loaded_section& s, bool merged, std::size_t& errors
   with_order(s.image.byte_order(), [&](auto o) {
     const cfi::section<o()> section(s.section.bytes, s.section.info);
     cfi::with_arch(s.image.machine(), [&](auto arch) {
-      cli::dump_rows<decltype(arch)>(
+      cfi::print_rows<decltype(arch)>(
           section, merged, [&](const std::string& t) { text += t; }, [&](const trace_error&) { ++errors; });
     });
   });

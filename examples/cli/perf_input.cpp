@@ -29,7 +29,7 @@ bool recording_input::open(const std::string& name) {
       others.push_back(parts.back().bytes());
     }
   }
-  if (!file.open(path, [](byte_view head) { return is_recording("", head); })) return false;
+  if (!file.open(path, [](backsight::byte_view head) { return is_recording("", head); })) return false;
   auto opened = perf::open(file.bytes());
   if (!opened) return report_error(path, opened.error()), false;
   trace = std::move(opened.value());

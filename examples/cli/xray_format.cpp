@@ -14,13 +14,13 @@ using namespace backsight;
 
 namespace {
 
-/// The first four bytes are a version, from 1 on, and a type that XRay has or may come to have, in either byte order.
+/// The first four bytes are a version and a type that XRay has or may come to have, in either byte order, and not all that there is
+/// is zero.
 bool detect(const std::string&, byte_view head) {
-  if (head.size() < 4) return false;
+  if (head.size() < 4 || std::ranges::count(head, std::byte{0}) == std::ssize(head)) return false;
   const auto fits = [&](auto byte_order) {
     constexpr order o = decltype(byte_order)::value;
-    const auto version = load<std::uint16_t, o>(head.data());
-    return version >= 1 && version <= 8 && load<std::uint16_t, o>(head.data() + 2) <= 1;
+    return load<std::uint16_t, o>(head.data()) <= 8 && load<std::uint16_t, o>(head.data() + 2) <= 1;
   };
   return fits(std::integral_constant<order, order::little>{}) || fits(std::integral_constant<order, order::big>{});
 }

@@ -56,7 +56,7 @@ TEST_CASE("every type leads to its kind, and every other type to other_record") 
     REQUIRE_FALSE(it == std::default_sentinel);
     CHECK((*it).bytes().size() == bytes.size());
     const bool known = enumerator_name(static_cast<record_type>(type)) != nullptr && type < 84;
-    CHECK((*it).is<other_record>() == !known);
+    CHECK((*it).is<perf::other_record>() == !known);
   }
 }
 

@@ -40,6 +40,19 @@ TEST_CASE("after the end of a part nothing is open, on stacks of the same place 
   CHECK(open.enter(a, 1) == 0);
   CHECK(open.enter(b, 1) == 0);
   CHECK(open.enter(a, 1) == 1);
+  open.clear();
+  CHECK(open.enter(a, 1) == 0);
+}
+
+TEST_CASE("a call that ended after it was set aside and came back is not open") {
+  open_calls open;
+  const call_stack a, b;
+  (void)open.enter(a, 1);
+  (void)open.enter(b, 1);
+  open.leave(a, 1);
+  (void)open.enter(b, 1);
+  CHECK(open.enter(a, 1) == 0);
+  CHECK(open.enter(b, 1) == 2);
 }
 
 TEST_CASE("memory does not grow with the product of functions and stacks") {

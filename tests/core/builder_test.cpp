@@ -21,6 +21,19 @@ std::vector<std::byte> copy_of(const T& data) {
   return {data.begin(), data.end()};
 }
 
+/// Its size counts words behind more bytes than it may have.
+struct late_size {
+  static constexpr field<"words", std::uint8_t> words{};
+  static constexpr c_string<"text"> text{};
+  using extent = sized_by<words, 4, 2>;
+  static constexpr layout fields{words, text};
+};
+struct many {
+  static constexpr uleb<"count"> count{};
+  static constexpr counted<"values", std::uint16_t, count> values{};
+  static constexpr layout fields{count, values};
+};
+
 }  // namespace
 
 TEST_CASE("a builder writes every kind of member, and counts them") {
@@ -77,5 +90,14 @@ TEST_CASE("what does not fit is refused, and nothing is written") {
   CHECK(record_builder<note, order::little>{}.set(note::text, bytes<'a', 0, 'c'>).append_to(out) == errc::bad_string);
   CHECK(record_builder<option, order::little>{}.set(option::value, bytes<1>).set(option::length, 2).append_to(out) ==
         errc::bad_size);
+  CHECK(record_builder<late_size, order::little>{}.append_to(out) == errc::bad_size);
+  // A count whose bytes wrap around to none.
+  CHECK(record_builder<many, order::little>{}.set(many::count, std::uint64_t{1} << 63).append_to(out) == errc::bad_size);
   CHECK(out.size() == 1);
+}
+
+TEST_CASE("padding counts from the start of the record, wherever that is written") {
+  std::vector<std::byte> out(1);
+  CHECK(record_builder<option, order::little>{}.set(option::code, 7).append_to(out) == errc::ok);
+  CHECK(out == copy_of(bytes<0, 7, 0, 0, 0>));
 }

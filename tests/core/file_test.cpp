@@ -89,6 +89,11 @@ struct sectioned_file {
   using section = magic;
 };
 
+/// Sections with a header each.
+struct headed_sections : value_file {
+  using section = magic;
+};
+
 }  // namespace
 
 TEST_CASE("a file is opened in the byte order of its magic number, with the context of its header") {
@@ -127,4 +132,11 @@ TEST_CASE("the byte order may change from section to section") {
   CHECK(values == std::vector<std::uint64_t>{201, 402, 803, 1404});
   trace_error error = for_each_in_file<sectioned_file>(byte_view(data).first(15), [](auto) {});
   CHECK(error == trace_error{errc::truncated, 14});
+}
+
+TEST_CASE("what is wrong with the header of a later section has its place in the file") {
+  constexpr auto data = bytes<0xfe, 0xed, 0x12, 0x34, 2, 1, 0, 0, 1, 9, 0x34, 0x12, 0xed, 0xfe, 3, 1, 0>;
+  std::size_t records = 0;
+  CHECK(for_each_in_file<headed_sections>(data, [&](auto) { ++records; }) == trace_error{errc::bad_value, 10});
+  CHECK(records == 1);
 }

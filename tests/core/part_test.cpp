@@ -2,6 +2,7 @@
 #include <backsight/core/part.hpp>
 
 #include <string>
+#include <vector>
 
 #include <backsight/core/hex_dump.hpp>
 
@@ -102,4 +103,15 @@ TEST_CASE("dumps and JSON show parts as trees") {
         "\"options\":[{\"record\":\"option\",\"offset\":12,\"code\":1,\"length\":2,\"value\":\"ab\"},"
         "{\"record\":\"option\",\"offset\":16,\"code\":7,\"length\":1,\"value\":\"x\"},"
         "{\"record\":\"option\",\"offset\":20,\"code\":9,\"length\":0,\"value\":\"\"}],\"length_again\":28}");
+}
+
+TEST_CASE("what takes the rest leaves what stands behind it, or the record is cut") {
+  for (const unsigned size : {12U, 13U, 14U, 15U}) {
+    std::vector<std::byte> data(16);
+    std::size_t i = 0;
+    for (const unsigned value : {size, 0U, 0U, 0U, 0x34U, 0x12U, 0U, 1U, 5U, 6U, 0U}) data[i++] = static_cast<std::byte>(value);
+    const trace_error error = blocks<order::little>(byte_view(data).first(size)).validate();
+    CHECK(error.code == errc::bad_size);
+    CHECK(error.offset == 0);
+  }
 }

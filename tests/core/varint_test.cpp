@@ -87,3 +87,9 @@ TEST_CASE("protobuf numbers have at most ten bytes, and what is beyond 64 bits i
   CHECK(read<varint_form::varint>(bytes<0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x00>).code ==
         errc::number_too_large);
 }
+
+TEST_CASE("a number whose tenth byte says that more follow is too large, also where nothing follows") {
+  constexpr auto ten = bytes<0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80>;
+  CHECK(read<varint_form::varint>(ten).code == errc::number_too_large);
+  CHECK(read<varint_form::zigzag>(ten).code == errc::number_too_large);
+}

@@ -184,3 +184,65 @@ TEST_CASE("names in a Perfetto trace are UTF-8") {
   const proto last(std::prev(trace.nested.end())->second);
   CHECK(last.message(12).message(2).nested.find(2)->second == "caf\xc3\xa9 \\xff\\xc3");
 }
+
+TEST_CASE("samples of a Perfetto trace lead through their stack to functions and modules, each stored once") {
+  std::string text;
+  emit::perfetto emitter(std::back_inserter(text));
+  using frame = decltype(emitter)::stack_frame;
+  emitter.thread(7, 300, "worker");
+  const std::vector<frame> deep{{"main", "/opt/app"}, {"work", "/opt/app"}, {"memcpy", "[vdso]"}}, flat{{"main", "/opt/app"}};
+  emitter.sample({7, 300, 1000, 3, 2}, deep);
+  emitter.sample({7, 301, 2000, {}, 1}, flat);
+  emitter.sample({7, 300, 3000, 0, 2}, deep);
+  emitter.sample({7, 300, 4000, 0, 2}, {});
+  emitter.finish();
+
+  std::vector<proto> samples;
+  std::map<std::uint64_t, std::string> functions, paths;
+  std::map<std::uint64_t, std::uint64_t> path_of_mapping;
+  std::map<std::uint64_t, std::pair<std::uint64_t, std::uint64_t>> frames;
+  std::map<std::uint64_t, std::vector<std::uint64_t>> stacks;
+  std::size_t threads = 0;
+  for (const proto& packet : packets_of(text)) {
+    CHECK(packet.number(10) == 1);
+    threads += packet.nested.count(60);
+    if (packet.nested.count(66) == 0) continue;
+    samples.push_back(packet);
+    if (packet.nested.count(12) == 0) continue;
+    const proto interned = packet.message(12);
+    for (const auto& [field, bytes] : interned.nested) {
+      const proto entry(bytes);
+      const std::uint64_t number = entry.number(1);
+      if (field == 5) CHECK(functions.emplace(number, entry.nested.find(2)->second).second);
+      if (field == 17) CHECK(paths.emplace(number, entry.nested.find(2)->second).second);
+      if (field == 19) CHECK(path_of_mapping.emplace(number, entry.number(7)).second);
+      if (field == 6) CHECK(frames.emplace(number, std::pair{entry.number(2), entry.number(3)}).second);
+      if (field == 6) CHECK(entry.number(4) == 0);
+      if (field != 7) continue;
+      const auto [first, last] = entry.numbers.equal_range(2);
+      for (auto at = first; at != last; ++at) stacks[number].push_back(at->second);
+    }
+  }
+  REQUIRE(samples.size() == 4);
+  CHECK(threads == 2);
+  CHECK(functions.size() == 3);
+  CHECK(paths.size() == 2);
+  CHECK(frames.size() == 3);
+  const auto stack_of = [&](const proto& packet) {
+    std::string out;
+    for (const std::uint64_t number : stacks[packet.message(66).number(4)]) {
+      const auto [function, mapping] = frames[number];
+      out += functions[function] + "@/" + paths[path_of_mapping[mapping]] + " ";
+    }
+    return out;
+  };
+  CHECK(stack_of(samples[0]) == "main@/opt/app work@/opt/app memcpy@/[vdso] ");
+  CHECK(stack_of(samples[1]) == "main@/opt/app ");
+  CHECK(samples[2].message(66).number(4) == samples[0].message(66).number(4));
+  CHECK(samples[2].nested.count(12) == 0);
+  CHECK(samples[3].message(66).numbers.count(4) == 0);
+  CHECK(samples[0].number(8) == 1000);
+  const proto first = samples[0].message(66), second = samples[1].message(66);
+  CHECK((first.number(1) == 3 && first.number(2) == 7 && first.number(3) == 300 && first.number(5) == 2));
+  CHECK((second.numbers.count(1) == 0 && second.number(3) == 301 && second.number(5) == 1));
+}

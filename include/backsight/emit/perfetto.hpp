@@ -4,9 +4,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <map>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include <backsight/core/escape.hpp>
 #include <backsight/core/event.hpp>
@@ -15,7 +19,7 @@ namespace backsight::emit {
 
 /// Writes events as a Perfetto trace (protobuf): one track for each thread, names stored once. Times are nanoseconds.
 /// Source: perfetto protos/perfetto/trace/{trace,trace_packet,track_event/track_event,track_event/track_descriptor}.proto.
-/// Keeps one entry for each name and thread; a packet is put together in a buffer that is used again.
+/// Keeps one entry for each name and thread, and for each stack of samples; a packet is put together in a buffer that is used again.
 template <class Out>
 class perfetto {
  public:
@@ -61,6 +65,45 @@ class perfetto {
     write();
   }
 
+  /// Where and when a sample was taken. `mode` is as perf_event_open(2) counts: 1 kernel, 2 user.
+  struct sample_place {
+    std::int64_t process = 0, thread = 0;
+    std::uint64_t time_ns = 0;
+    std::optional<std::uint32_t> cpu;
+    unsigned mode = 0;
+  };
+  struct stack_frame {
+    std::string_view function, module;
+  };
+  /// A sample of a profiler with its stack, the outermost function first.
+  /// Source: perfetto protos/perfetto/trace/profiling/{profile_packet,profile_common}.proto.
+  void sample(const sample_place& place, std::span<const stack_frame> stack) {
+    (void)track_of(place.process, place.thread);
+    std::string interned;
+    stack_.clear();
+    for (const stack_frame& frame : stack) stack_.push_back(frame_number(frame, interned));
+    const auto [at, is_new] = stacks_.try_emplace(stack_, stacks_.size() + 1);
+    if (is_new) {
+      std::string entry;
+      number(entry, 1, at->second);
+      for (const std::uint64_t frame : stack_) number(entry, 2, frame);
+      bytes(interned, 7, entry);
+    }
+    std::string taken;
+    if (place.cpu) number(taken, 1, *place.cpu);
+    number(taken, 2, static_cast<std::uint32_t>(place.process));
+    number(taken, 3, static_cast<std::uint32_t>(place.thread));
+    if (!stack.empty()) number(taken, 4, at->second);
+    number(taken, 5, place.mode);
+    packet_.clear();
+    number(packet_, 8, place.time_ns);
+    number(packet_, 10, sequence);
+    number(packet_, 13, needs_state);
+    if (!interned.empty()) bytes(packet_, 12, interned);
+    bytes(packet_, 66, taken);
+    write();
+  }
+
   /// The iterator behind what was written.
   Out finish() { return out_; }
 
@@ -96,6 +139,42 @@ class perfetto {
     for (const char c : packet_) *out_++ = c;
   }
 
+  /// The number of a text of samples; a new one is added to `interned`, as an entry of that field.
+  [[nodiscard]] static std::uint64_t text_number(std::unordered_map<std::string, std::uint64_t>& known, std::string_view text, unsigned field,
+                                                 std::string& interned) {
+    const auto [at, is_new] = known.try_emplace(std::string(text), known.size() + 1);
+    if (is_new) {
+      std::string entry;
+      number(entry, 1, at->second);
+      readable(entry, 2, text);
+      bytes(interned, field, entry);
+    }
+    return at->second;
+  }
+  [[nodiscard]] std::uint64_t frame_number(const stack_frame& frame, std::string& interned) {
+    const std::uint64_t function = text_number(functions_, frame.function, 5, interned);
+    // Readers put a slash in front of each part of a path.
+    const std::string_view path = frame.module.starts_with('/') ? frame.module.substr(1) : frame.module;
+    const std::size_t modules = modules_.size();
+    const std::uint64_t module = text_number(modules_, path, 17, interned);
+    if (modules_.size() != modules) {
+      std::string entry;
+      number(entry, 1, module);
+      number(entry, 7, module);
+      bytes(interned, 19, entry);
+    }
+    const auto [at, is_new] = frames_.try_emplace(function << 32 | module, frames_.size() + 1);
+    if (is_new) {
+      std::string entry;
+      number(entry, 1, at->second);
+      number(entry, 2, function);
+      number(entry, 3, module);
+      number(entry, 4, 0);
+      bytes(interned, 6, entry);
+    }
+    return at->second;
+  }
+
   static std::uint64_t key_of(std::int64_t process, std::int64_t thread) {
     return static_cast<std::uint64_t>(process) << 32 ^ (static_cast<std::uint64_t>(thread) & 0xffffffffU);
   }
@@ -123,6 +202,10 @@ class perfetto {
   std::unordered_map<std::string, std::uint64_t> names_;
   std::unordered_map<std::uint64_t, std::uint64_t> tracks_;
   std::unordered_map<std::uint64_t, std::string> thread_names_;
+  std::unordered_map<std::string, std::uint64_t> functions_, modules_;  // Of samples.
+  std::unordered_map<std::uint64_t, std::uint64_t> frames_;
+  std::map<std::vector<std::uint64_t>, std::uint64_t> stacks_;
+  std::vector<std::uint64_t> stack_;
 };
 
 }  // namespace backsight::emit

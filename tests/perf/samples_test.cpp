@@ -117,6 +117,20 @@ TEST_CASE("a sample that ends early is an error inside of it, wherever it ends")
   }
 }
 
+TEST_CASE("a sample that ends in front of its lists is an error at the number that does not fit") {
+  using enum sample_field;
+  const auto layout = layout_of(mask_of(identifier, ip, tid, time, addr, id, stream_id, cpu, period));
+  // Numbers of eight bytes each but for pid and tid, and cpu with what is left free behind it.
+  for (std::size_t size = 0; size < 72; ++size) {
+    const auto bytes = record_bytes(order::little, 9, 0, byte_builder().fill(size, 1));
+    const bool second_half = (size / 8 == 2 || size / 8 == 7) && size % 8 >= 4;
+    CHECK(read_sample(stored(order::little, bytes), layout).error() ==
+          trace_error{errc::truncated, 1008 + size / 8 * 8 + (second_half ? 4 : 0)});
+  }
+  const auto whole = record_bytes(order::little, 9, 0, byte_builder().fill(72, 1));
+  CHECK(read_sample(stored(order::little, whole), layout));
+}
+
 TEST_CASE("counts that are too large are errors at the list") {
   struct wrong {
     sample_field field;

@@ -185,6 +185,25 @@ constexpr void read_stack(cursor<O>& in, sample& out) noexcept {
   out.user_stack = dump.first(static_cast<std::size_t>(copied));
 }
 
+/// The members in front of the first one of varying size.
+inline constexpr std::uint64_t members_in_front =
+    mask_of(sample_field::identifier, sample_field::ip, sample_field::tid, sample_field::time, sample_field::addr,
+            sample_field::id, sample_field::stream_id, sample_field::cpu, sample_field::period);
+
+/// What reading those members one by one comes to where they do not fit. By value, so that loops keep their cursor in registers.
+template <order O>
+[[nodiscard, gnu::noinline]] constexpr cursor<O> fail_in_front(cursor<O> in, std::uint64_t type) noexcept {
+  using enum sample_field;
+  for (const sample_field member : {identifier, ip, tid, time, addr, id, stream_id, cpu, period}) {
+    if (!has(type, member)) continue;
+    // These two are two numbers of four bytes.
+    const bool halves = member == tid || member == cpu;
+    in.skip(halves ? 4 : 8);
+    if (halves) in.skip(4);
+  }
+  return in;
+}
+
 /// Reads the members behind the head of a sample in the order of the kernel's perf_output_sample. `Type` is a number, or a
 /// constant for which the tests of the bits fold away.
 template <order O, class Type>
@@ -194,15 +213,33 @@ template <order O, class Type>
   const auto word = [&] { return in.template read<std::uint64_t>(); };
   out.sample_type = type;
   out.period = layout.period;
-  if (with(sample_field::identifier)) out.identifier = word();
-  if (with(sample_field::ip)) out.ip = word();
-  if (with(sample_field::tid)) out.pid = in.template read<std::uint32_t>(), out.tid = in.template read<std::uint32_t>();
-  if (with(sample_field::time)) out.time = word();
-  if (with(sample_field::addr)) out.addr = word();
-  if (with(sample_field::id)) out.id = word();
-  if (with(sample_field::stream_id)) out.stream_id = word();
-  if (with(sample_field::cpu)) out.cpu = in.template read<std::uint32_t>(), in.skip(4);
-  if (with(sample_field::period)) out.period = word();
+  // One test for all members in front, which are of eight bytes each.
+  const std::uint64_t in_front = type & members_in_front;
+  const std::size_t front_size = static_cast<std::size_t>(std::popcount(in_front)) * 8;
+  if (in.remaining() < front_size) [[unlikely]] {
+    in = fail_in_front(in, in_front);
+    return;
+  }
+  const std::byte* at = in.take(front_size).data();
+  const auto next = [&] {
+    const auto value = load<std::uint64_t, O>(at);
+    at += 8;
+    return value;
+  };
+  const auto next_half = [&] {
+    const auto value = load<std::uint32_t, O>(at);
+    at += 4;
+    return value;
+  };
+  if (with(sample_field::identifier)) out.identifier = next();
+  if (with(sample_field::ip)) out.ip = next();
+  if (with(sample_field::tid)) out.pid = next_half(), out.tid = next_half();
+  if (with(sample_field::time)) out.time = next();
+  if (with(sample_field::addr)) out.addr = next();
+  if (with(sample_field::id)) out.id = next();
+  if (with(sample_field::stream_id)) out.stream_id = next();
+  if (with(sample_field::cpu)) out.cpu = next_half(), at += 4;
+  if (with(sample_field::period)) out.period = next();
   if (with(sample_field::read)) out.read = read_counters(in, layout.read_format);
   if (with(sample_field::callchain)) out.callchain = read_words(in, word());
   if (with(sample_field::raw)) out.raw = in.take(in.template read<std::uint32_t>());

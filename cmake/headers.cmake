@@ -202,6 +202,7 @@ set(BACKSIGHT_HEADERS
 
   include/backsight/perf/attributes.hpp
   include/backsight/perf/features.hpp
+  include/backsight/perf/jit_code.hpp
   include/backsight/perf/jitdump.hpp
   include/backsight/perf/kernel_schema.hpp
   include/backsight/perf/mappings.hpp
@@ -215,6 +216,7 @@ set(BACKSIGHT_HEADERS
   include/backsight/perf/samples.hpp
   include/backsight/perf/schema.hpp
   include/backsight/perf/stacks.hpp
+  include/backsight/perf/symbol_places.hpp
   include/backsight/perf/symbol_table.hpp
   include/backsight/perf/trace.hpp
   include/backsight/perf/tracing_data.hpp

@@ -11,6 +11,7 @@
 
 #include "perf_profile.hpp"
 #include "program.hpp"
+#include "table.hpp"
 
 namespace cli {
 
@@ -125,6 +126,10 @@ int dump(const arguments& asked) {
   return out.close(code);
 }
 
+void tell_lost(const data::recording_input& recording, const data::stack_counts& counts) {
+  if (counts.lost != 0) say("backsight: %s: %" PRIu64 " records were lost\n", recording.path.c_str(), counts.lost);
+}
+
 /// What report, stacks and export read: the options that they share.
 struct profile_input {
   data::recording_input recording;
@@ -137,7 +142,7 @@ struct profile_input {
     data::stack_options options;
     options.sysroots = asked.sysroots;
     code = data::read_profile(recording, options, profile, counts);
-    if (counts.lost != 0) say("backsight: %s: %" PRIu64 " records were lost\n", recording.path.c_str(), counts.lost);
+    tell_lost(recording, counts);
     return true;
   }
   [[nodiscard]] std::string_view function(std::uint32_t number) const {
@@ -155,41 +160,18 @@ double percent(std::uint64_t part, std::uint64_t whole) {
   return whole == 0 ? 0.0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
 }
 
-/// A table in the asked form: the first column is a text, the others are numbers.
-class table_printer {
- public:
-  table_printer(output& out, const std::string& format, std::vector<const char*> names)
-      : out_(&out), format_(format), names_(std::move(names)) {
-    if (format_ == "json") return;
-    for (std::size_t i = 1; i < names_.size(); ++i) out_->print(format_ == "text" ? "%16s " : format_ == "csv" ? "%s," : "%s\t", names_[i]);
-    out_->print("%s\n", names_[0]);
-  }
-  void row(std::string_view text, const std::vector<std::uint64_t>& values, std::uint64_t whole) {
-    std::string shown;
-    if (format_ == "json") {
-      out_->print("{\"%s\":%s", names_[0], in_quotes(text).c_str());
-      for (std::size_t i = 0; i < values.size(); ++i) out_->print(",\"%s\":%" PRIu64, names_[i + 1], values[i]);
-      out_->write("}\n");
-      return;
-    }
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      if (format_ == "text") {
-        if (i + 1 < values.size()) out_->print("%15.2f%% ", percent(values[i], whole));
-        else out_->print("%16" PRIu64 " ", values[i]);
-      } else {
-        out_->print(format_ == "csv" ? "%" PRIu64 "," : "%" PRIu64 "\t", values[i]);
-      }
-    }
-    if (format_ == "text") shown = text;
-    else text::cell(std::back_inserter(shown), text, format_ == "csv" ? ',' : '\t');
-    out_->write(shown + "\n");
-  }
-
- private:
-  output* out_;
-  std::string format_;
-  std::vector<const char*> names_;
-};
+/// The columns of values in front of what they are of; a share of all in text.
+table make_table(output& out, const arguments& asked, const std::vector<std::string>& values, const std::string& of) {
+  std::vector<table::column> columns;
+  for (const std::string& value : values) columns.push_back({.key = value, .width = 16});
+  columns.push_back({.key = of});
+  return table(out, asked.format, std::move(columns), {.json_lines = true});
+}
+void share(table& to, std::uint64_t part, std::uint64_t whole) {
+  char shown[32];
+  std::snprintf(shown, sizeof shown, "%.2f%%", percent(part, whole));
+  to.number(part, shown);
+}
 
 int report(const arguments& asked) {
   const std::string by = asked.by.empty() ? "function" : asked.by;
@@ -201,7 +183,9 @@ int report(const arguments& asked) {
     std::uint64_t self = 0, total = 0, samples = 0;
   };
   std::vector<row> rows;
-  if (by == "thread" || by == "event") {
+  if (by == "process") {
+    for (const auto& one : profile.by_process) rows.push_back({one.name, one.all.value, one.all.value, one.all.samples});
+  } else if (by == "thread" || by == "event") {
     const auto& names = by == "thread" ? profile.threads : profile.events;
     const auto& totals = by == "thread" ? profile.by_thread : profile.by_event;
     for (std::uint32_t i = 0; i < totals.size(); ++i) rows.push_back({names[i], totals[i].value, totals[i].value, totals[i].samples});
@@ -245,8 +229,13 @@ int report(const arguments& asked) {
   if (asked.limit && rows.size() > *asked.limit) rows.resize(static_cast<std::size_t>(*asked.limit));
   output out("-");
   const std::uint64_t whole = input.whole();
-  table_printer table(out, asked.format, {by.c_str(), "self", "children", "samples"});
-  for (const row& one : rows) table.row(one.name, {one.self, one.total, one.samples}, whole);
+  table shown = make_table(out, asked, {"self", "children", "samples"}, by);
+  for (const row& one : rows) {
+    share(shown, one.self, whole);
+    share(shown, one.total, whole);
+    shown.number(one.samples).text(one.name).end_row();
+  }
+  shown.finish();
   return out.close(input.code);
 }
 
@@ -264,19 +253,28 @@ int stacks(const arguments& asked) {
   if (asked.limit && order.size() > *asked.limit) order.resize(static_cast<std::size_t>(*asked.limit));
   output out("-");
   const std::uint64_t whole = input.whole();
-  table_printer table(out, asked.format, {"stack", "self", "samples"});
+  table shown = make_table(out, asked, {"self", "samples"}, "stack");
   for (const std::uint32_t one : order) {
     std::string path;
     for (const std::uint32_t function : input.profile.path(one)) path += (path.empty() ? "" : ";") + std::string(input.function(function));
-    table.row(path, {nodes[one].self, nodes[one].samples}, whole);
+    share(shown, nodes[one].self, whole);
+    shown.number(nodes[one].samples).text(path).end_row();
   }
+  shown.finish();
   return out.close(input.code);
 }
 
 int export_to(const arguments& asked) {
-  if (asked.to != "folded") {
-    say("backsight: a perf.data recording is exported to: folded\n");
-    return usage;
+  if (asked.to == "perfetto") {
+    data::recording_input recording;
+    if (!recording.open(asked.path())) return bad_input;
+    data::stack_options options;
+    options.sysroots = asked.sysroots;
+    data::stack_counts counts;
+    output out(asked.output);
+    const int code = data::write_perfetto(recording, options, out, counts);
+    tell_lost(recording, counts);
+    return out.close(code);
   }
   profile_input input;
   if (!input.read(asked)) return bad_input;

@@ -36,23 +36,18 @@ template <class Make>
 class text_cache {
  public:
   text_cache(const stack_context& context, Make make)
-      : context_(&context), make_(std::move(make)), entries_(std::size_t{1} << 13) {}
+      : context_(&context), make_(std::move(make)), entries_(std::size_t{1} << 12), known_(std::size_t{1} << 12) {}
 
   [[nodiscard]] const std::string& operator()(const backsight::perf::process& owner, std::uint64_t address,
                                               backsight::perf::cpu_mode mode) {
-    const backsight::perf::mapping* const at = context_->find(owner, address, mode);
-    const std::uint64_t printed = at == nullptr ? address : at->file_address(address);
-    const std::uint32_t file = at == nullptr ? 0xffffffff : at->file;
-    entry& found = entries_[(printed ^ printed >> 13 ^ std::uint64_t{file} << 5) % entries_.size()];
-    if (found.is_set && found.printed == printed && found.file == file && found.begin == begin_of(at)) return found.text;
-    found.text.clear();
-    described_address all{at, {}, printed};
-    if (at != nullptr) all.name = context_->files.name_of(*at, address);
-    make_(all, found.text);
-    found.printed = printed;
-    found.file = file;
-    found.begin = begin_of(at);
-    found.is_set = true;
+    // Most addresses come again while nothing is mapped anew.
+    const bool of_kernel = mode == backsight::perf::cpu_mode::kernel;
+    const std::uint64_t stamp = of_kernel ? context_->processes.kernel().stamp() : owner.maps->stamp();
+    known_address& known = known_[(address ^ address >> 12) % known_.size()];
+    if (known.text != nullptr && known.address == address && known.stamp == stamp && known.mode == mode && known.text->number == known.number)
+      return known.text->text;
+    entry& found = find(owner, address, mode);
+    known = {address, stamp, &found, found.number, mode};
     return found.text;
   }
 
@@ -60,9 +55,31 @@ class text_cache {
   struct entry {
     std::uint64_t printed = 0, begin = 0;
     std::uint32_t file = 0;
-    bool is_set = false;
+    std::uint32_t number = 0;  // Of the text that it has; 0: none.
     std::string text;
   };
+  struct known_address {
+    std::uint64_t address = 0, stamp = 0;
+    const entry* text = nullptr;
+    std::uint32_t number = 0;
+    backsight::perf::cpu_mode mode{};
+  };
+  [[nodiscard]] entry& find(const backsight::perf::process& owner, std::uint64_t address, backsight::perf::cpu_mode mode) {
+    const backsight::perf::mapping* const at = context_->find(owner, address, mode);
+    const std::uint64_t printed = at == nullptr ? address : at->file_address(address);
+    const std::uint32_t file = at == nullptr ? 0xffffffff : at->file;
+    entry& found = entries_[(printed ^ printed >> 12 ^ std::uint64_t{file} << 5) % entries_.size()];
+    if (found.number != 0 && found.printed == printed && found.file == file && found.begin == begin_of(at)) return found;
+    found.text.clear();
+    described_address all{at, {}, printed};
+    if (at != nullptr) all.name = context_->files.name_of(*at, address);
+    make_(all, found.text);
+    found.printed = printed;
+    found.file = file;
+    found.begin = begin_of(at);
+    found.number = ++count_;
+    return found;
+  }
   /// Where code of the kernel that comes and goes begins; the same file elsewhere has the same names.
   [[nodiscard]] static std::uint64_t begin_of(const backsight::perf::mapping* at) {
     return at != nullptr && at->kind == backsight::perf::file_kind::symbol ? at->begin : 0;
@@ -70,8 +87,14 @@ class text_cache {
   const stack_context* context_;
   Make make_;
   std::vector<entry> entries_;
+  std::vector<known_address> known_;
+  std::uint32_t count_ = 0;
 };
 
+/// Appends the data of a tracepoint as its format prints it, or its members where the format has what is not known here; nothing for
+/// other events.
+void append_tracepoint(std::string& to, const backsight::perf::tracing_data& formats, const backsight::perf::event_description& event,
+                       backsight::byte_view data);
 /// Appends `value` in hexadecimal, right-aligned to 16 characters.
 void append_hex16(std::string& to, std::uint64_t value);
 /// Appends `value` in hexadecimal.

@@ -65,7 +65,8 @@ objects::objects(std::vector<std::string> sysroots, const recording_input& recor
               [](const std::string& message) { say("backsight: %s\n", message.c_str()); }),
       processes_(&processes),
       release_(recording.text_feature(perf::feature::osrelease)),
-      hostname_(recording.text_feature(perf::feature::hostname)) {
+      hostname_(recording.text_feature(perf::feature::hostname)),
+      byte_order_(recording.trace.byte_order()) {
   options_.text = [](std::string_view name) { return demangle_function(name); };
   options_.unpack = unpack;
 }
@@ -105,9 +106,42 @@ std::optional<backsight::byte_view> objects::bytes(std::uint32_t number) {
   return found->bytes;
 }
 
+std::vector<perf::jitdump::function> objects::functions_of(const std::string& dump) {
+  std::vector<std::string> paths;
+  for (const std::string& folder : finder_.folders()) paths.push_back(folder + dump);
+  paths.push_back(finder_.beside() + dump.substr(dump.rfind('/')));
+  std::vector<perf::jitdump::function> all;
+  for (const std::string& path : paths) {
+    input& file = dumps_.emplace_back();
+    const auto opened = is_directory(path) || !file.try_open(path) ? backsight::result<perf::jitdump::dump>(backsight::errc::io, 0)
+                                                                   : perf::jitdump::open(file.bytes());
+    if (!opened) {
+      dumps_.pop_back();
+      if (opened.error().code != backsight::errc::io) (void)report_error(path, opened.error());
+      continue;
+    }
+    with_order(opened->byte_order(), [&](auto o) {
+      perf::jitdump::for_each_function<o()>(
+          *opened, [&](const perf::jitdump::function& one) { all.push_back(one); },
+          [&](const backsight::fault& damage) { report_fault(path, damage); });
+    });
+    // Ticks of the processor cannot be compared with the times of samples: all is there from the start, and what came last counts.
+    if (opened->times_are_ticks()) {
+      for (perf::jitdump::function& one : all) one.time = 0;
+    }
+    return all;
+  }
+  say("backsight: no file for %s\n", dump.c_str());
+  return all;
+}
+
 found_name objects::name_of(const perf::mapping& at, std::uint64_t address) {
   using kind = perf::file_kind;
-  if (at.kind == kind::symbol) return {processes_->files()[at.file].name, address - at.begin, true, false};
+  if (at.kind == kind::symbol) return {processes_->files()[at.file].name, address - at.begin, true};
+  if (at.kind == kind::code) {
+    const auto& code = slots_[at.file].code;
+    return code ? found_name{code->name, address - code->begin, true} : found_name{};
+  }
   if (at.kind == kind::kernel || at.kind == kind::module) return kernel_name(at, address);
   if (at.kind == kind::anonymous || at.kind == kind::special) return map_name(at, address);
   io::object_file* const found = file(at.file);
@@ -116,10 +150,9 @@ found_name objects::name_of(const perf::mapping& at, std::uint64_t address) {
   std::call_once(one.symbols_made, [&] {
     one.symbols = io::read_symbols(finder_, *found, processes_->files()[at.file].name, options_);
   });
-  const std::uint64_t offset = at.file_address(address);
-  const perf::named_range* const range = one.symbols->table.find(offset);
-  if (range == nullptr) return {};
-  return {range->name, offset - range->begin, true, true};
+  const auto name = one.symbols->find(at.file_address(address));
+  if (!name) return {};
+  return {name->text, name->offset, true};
 }
 
 found_name objects::map_name(const perf::mapping& at, std::uint64_t address) {
@@ -127,22 +160,21 @@ found_name objects::map_name(const perf::mapping& at, std::uint64_t address) {
   if (!name.starts_with("/tmp/perf-")) return {};
   slot& one = slots_[at.file];
   std::call_once(one.symbols_made, [&] {
-    one.symbols = std::make_unique<io::object_symbols>();
     std::vector<std::string> paths;
     for (const std::string& folder : finder_.folders()) paths.push_back(folder + name);
     paths.push_back(finder_.beside() + name.substr(4));
     for (const std::string& path : paths) {
-      if (is_directory(path) || !one.text.try_open(path)) continue;
-      perf::for_each_map_line(text_of(one.text.bytes()), [&](std::uint64_t begin, std::uint64_t size, std::string_view text) {
-        one.symbols->table.add({begin, begin + size, text, 1});
+      if (is_directory(path) || !one.map_text.try_open(path)) continue;
+      perf::for_each_map_line(text_of(one.map_text.bytes()), [&](std::uint64_t begin, std::uint64_t size, std::string_view text) {
+        one.map_names.add({begin, begin + size, text, 1});
       });
       break;
     }
-    one.symbols->table.sort();
+    one.map_names.sort();
   });
-  const perf::named_range* const range = one.symbols->table.find(address);
+  const perf::named_range* const range = one.map_names.find(address);
   if (range == nullptr) return {};
-  return {range->name, address - range->begin, true, false};
+  return {range->name, address - range->begin, true};
 }
 
 bool objects::take_kallsyms(const std::string& path, bool packed) {
@@ -206,7 +238,7 @@ found_name objects::kernel_name(const perf::mapping& at, std::uint64_t address) 
   if (!found || (of_module && address - found->offset < at.begin)) return {};
   const std::size_t tab = found->text.find('\t');
   if ((tab != found->text.npos) != of_module) return {};
-  return {found->text.substr(0, tab), found->offset, true, false};
+  return {found->text.substr(0, tab), found->offset, true};
 }
 
 }  // namespace cli::perf_data

@@ -17,6 +17,7 @@
 #include <backsight/cfi/table_part.hpp>
 #include <backsight/io/kernel_symbols.hpp>
 #include <backsight/io/object_symbols.hpp>
+#include <backsight/perf/jit_code.hpp>
 #include <backsight/perf/processes.hpp>
 #include <backsight/perf/unwinder.hpp>
 
@@ -26,10 +27,9 @@ namespace cli::perf_data {
 
 /// A name for an address, or none, as views that stay.
 struct found_name {
-  std::string_view symbol;  ///< As it is in its file; mangled names are.
+  std::string_view text;  ///< As it is printed.
   std::uint64_t offset = 0;
   bool is_known = false;
-  bool is_mangled = true;
 };
 
 /// The files that a recording's mappings show: found, opened and their names and tables read when they are first asked for.
@@ -45,10 +45,19 @@ class objects {
   [[nodiscard]] backsight::io::object_file* file(std::uint32_t number);
   [[nodiscard]] std::optional<backsight::byte_view> bytes(std::uint32_t number);
 
+  /// The functions of the jitdump of that name, by time; none where it is not found, which is said.
+  [[nodiscard]] std::vector<backsight::perf::jitdump::function> functions_of(const std::string& dump);
+  /// The file of that number is the code of a function.
+  void set_code(std::uint32_t number, const backsight::perf::jitdump::function& code) {
+    prepare();
+    slots_[number].code = code;
+  }
+
   /// Fills in the table and bias of a mapped file, and which part of the mapping it is for; false when it has no call frame
   /// information. Not for several threads at once.
   template <class Arch>
   [[nodiscard]] bool find_object(const backsight::perf::mapping& at, std::uint64_t address, backsight::cfi::mapped_object& out) {
+    if (at.kind == backsight::perf::file_kind::code) return find_code<Arch>(at.file, out);
     if (at.kind != backsight::perf::file_kind::file && at.kind != backsight::perf::file_kind::vdso) return false;
     backsight::io::object_file* const found = file(at.file);
     if (found == nullptr || static_cast<std::uint16_t>(found->image.machine()) != Arch::elf_machine) return false;
@@ -93,7 +102,9 @@ class objects {
     std::optional<backsight::cfi::table> table;
     std::map<std::uint64_t, backsight::cfi::table_part> parts;  // by where they begin
     std::unique_ptr<backsight::io::object_symbols> symbols;
-    input text;  ///< a perf map file
+    std::optional<backsight::perf::jitdump::function> code;
+    backsight::perf::symbol_table map_names;
+    input map_text;  ///< a perf map file
   };
 
   /// The part of a file's table for a link-time address; null where its list of functions cannot be used.
@@ -137,6 +148,25 @@ class objects {
     });
   }
 
+  /// The table of a function that a jitdump told; its addresses are those of the process.
+  template <class Arch>
+  [[nodiscard]] bool find_code(std::uint32_t number, backsight::cfi::mapped_object& out) {
+    using namespace backsight;
+    slot& one = slots_[number];
+    if (!one.code || one.code->eh_frame.empty()) return false;
+    if (!one.whole_made) {
+      cfi::section_info info;
+      info.address = one.code->eh_frame_address();
+      with_order(byte_order_, [&](auto o) {
+        if (auto built = cfi::build_table<Arch>(cfi::section<o()>(one.code->eh_frame, info))) one.table = std::move(built.value());
+      });
+    }
+    one.whole_made = true;
+    if (!one.table) return false;
+    out.table = one.table->view();
+    return true;
+  }
+
   void read_kernel();
   [[nodiscard]] bool take_kallsyms(const std::string& path, bool packed);
   [[nodiscard]] found_name kernel_name(const backsight::perf::mapping& at, std::uint64_t address);
@@ -146,7 +176,9 @@ class objects {
   backsight::io::symbol_options options_;
   const backsight::perf::process_list* processes_;
   std::string release_, hostname_;
+  backsight::order byte_order_;
   std::deque<slot> slots_;
+  std::deque<input> dumps_;
   std::mutex kernel_mutex_;
   backsight::io::kernel_symbols kernel_;
   bool kernel_read_ = false, has_kernel_ = false;

@@ -29,7 +29,7 @@ class text_list {
 };
 
 /// What samples add up to: a tree of calls, the outermost functions below its root, and how much time or how many events each
-/// thread and event has. Memory: what the different stacks need, not the samples.
+/// thread, process and event has. Memory: what the different stacks need, not the samples.
 class stack_profile {
  public:
   struct node {
@@ -47,6 +47,13 @@ class stack_profile {
   std::vector<std::uint32_t> module_of;  ///< of each function
   text_list threads, events;
   std::vector<total> by_thread, by_event;
+  /// Called as its first thread was at last, or where none of that was sampled as the last that was.
+  struct process {
+    std::string name;
+    bool is_of_first = false;
+    total all;
+  };
+  std::vector<process> by_process;
 
   /// Adds a stack, the outermost function first.
   void add(const std::vector<std::uint32_t>& stack, std::uint64_t value) {
@@ -66,6 +73,16 @@ class stack_profile {
     totals[number].value += value;
     ++totals[number].samples;
   }
+  /// `number` is that of perf::process.
+  void count_process(std::uint32_t number, std::int32_t pid, const std::string& name, bool is_of_first, std::uint64_t value) {
+    const auto [at, is_new] = processes_.try_emplace(number, by_process.size());
+    if (is_new) by_process.emplace_back();
+    process& one = by_process[at->second];
+    if (is_new || is_of_first || !one.is_of_first) one.name = name + " " + std::to_string(pid);
+    one.is_of_first = one.is_of_first || is_of_first;
+    one.all.value += value;
+    ++one.all.samples;
+  }
   /// Parents come before their children.
   [[nodiscard]] const std::vector<node>& nodes() const { return nodes_; }
   /// The functions of a node's path, the outermost first.
@@ -78,7 +95,11 @@ class stack_profile {
  private:
   std::vector<node> nodes_;
   std::unordered_map<std::uint64_t, std::uint32_t> children_;
+  std::unordered_map<std::uint32_t, std::size_t> processes_;
 };
+
+/// Writes the samples of a recording with their stacks as a Perfetto trace. Gives the exit code.
+[[nodiscard]] int write_perfetto(const recording_input& recording, const stack_options& options, output& out, stack_counts& counts);
 
 /// Reads a recording into a profile. Gives the exit code.
 [[nodiscard]] int read_profile(const recording_input& recording, const stack_options& options, stack_profile& profile,

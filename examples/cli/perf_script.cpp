@@ -17,6 +17,7 @@ namespace perf = backsight::perf;
 namespace cfi = backsight::cfi;
 
 std::string module_name(const perf::mapped_file& file) {
+  if (file.kind == perf::file_kind::code) return "[jit]";
   if (file.kind != perf::file_kind::module || file.name.starts_with("[")) return file.name;
   std::string name = file.name.substr(file.name.rfind('/') + 1);
   name = name.substr(0, name.find(".ko"));
@@ -40,6 +41,15 @@ void append_hex16(std::string& to, std::uint64_t value) {
     digits[at] = value == 0 && at != 15 ? ' ' : "0123456789abcdef"[value & 15U];
   }
   to.append(digits, 16);
+}
+
+void append_tracepoint(std::string& to, const perf::tracing_data& formats, const perf::event_description& event,
+                       backsight::byte_view data) {
+  if (event.attr[perf::attribute_record::type] != perf::event_type::tracepoint) return;
+  const auto* const format = formats.find(event.attr[perf::attribute_record::config]);
+  if (format == nullptr) return;
+  if (!backsight::ftrace::append_event_text(to, *format, data, formats.byte_order, formats.long_size))
+    backsight::ftrace::append_event_members(to, *format, data, formats.byte_order);
 }
 
 namespace {
@@ -167,8 +177,7 @@ class script_worker : public stack_worker {
         to += "[unknown]";
         return;
       }
-      if (at.name.is_mangled) to += demangle_function(at.name.symbol);
-      else to += at.name.symbol;
+      to += at.name.text;
       if ((set->shown & bit(column::symoff)) == 0) return;
       to += "+0x";
       append_hex(to, at.name.offset);
@@ -211,19 +220,9 @@ class script_worker : public stack_worker {
       out += event.name;
       out += ": ";
     }
-    if (shows(column::trace)) print_trace(one, event);
+    if (shows(column::trace)) append_tracepoint(out, set_->formats, event, one.members.raw);
     if (shows(column::addr)) print_address(one, event);
     if (shows(column::weight)) append_padded(out, s.weight, 16, ' ');
-  }
-
-  /// The data of a tracepoint by its format, or its members where the format has what is not known here.
-  void print_trace(const sampled_stack& one, const perf::event_description& event) {
-    if (event.attr[perf::attribute_record::type] != perf::event_type::tracepoint) return;
-    const perf::tracing_data& formats = set_->formats;
-    const auto* const format = formats.find(event.attr[perf::attribute_record::config]);
-    if (format == nullptr) return;
-    if (!backsight::ftrace::append_event_text(out, *format, one.members.raw, formats.byte_order, formats.long_size))
-      backsight::ftrace::append_event_members(out, *format, one.members.raw, formats.byte_order);
   }
 
   void append_symbol(const perf::process& owner, std::uint64_t address, perf::cpu_mode mode) {

@@ -71,6 +71,12 @@ class stack_reader {
     std::uint32_t event = 0;
   };
 
+  /// Code that a jitdump told, in the order of dumps.
+  struct made_code {
+    perf::jitdump::function function;
+    std::size_t number = 0;
+  };
+
   static std::optional<byte_view> read_file(void* files, std::uint32_t number) {
     return static_cast<objects*>(files)->bytes(number);
   }
@@ -96,6 +102,7 @@ class stack_reader {
 
   void take(const perf::merged_record& merged) {
     const perf::stored_record& record = merged.record;
+    if (!code_.empty() && code_.front().function.time <= merged.time) add_code(merged.time);
     if (record.type == perf::record_type::sample) {
       if (merged.event != perf::no_event) take_sample(record, merged.event);
       return;
@@ -108,6 +115,26 @@ class stack_reader {
       if (owner != nullptr) unwinder_.forget(owner->number, begin, end);
     });
     for (const std::uint32_t number : processes_.take_forgotten()) unwinder_.forget(number);
+    // perf itself reads them only to write another recording.
+    if (options_.as_perf || !perf::process_list::changes_mappings(record)) return;
+    for (const std::string& dump : processes_.take_jitdumps()) {
+      for (const perf::jitdump::function& one : files_.functions_of(dump)) code_.push_back({one, code_count_++});
+      std::sort(code_.begin(), code_.end(), [](const made_code& a, const made_code& b) {
+        return a.function.time != b.function.time ? a.function.time < b.function.time : a.number < b.number;
+      });
+    }
+  }
+  /// Code that processes made up to a time.
+  void add_code(std::uint64_t time) {
+    flush();
+    for (; !code_.empty() && code_.front().function.time <= time; code_.pop_front()) {
+      const perf::jitdump::function& one = code_.front().function;
+      // A file of its own for each.
+      const std::uint32_t number = processes_.add_code(
+          one.pid, one.begin, one.begin + one.size, "[jit] " + std::to_string(code_.front().number),
+          [&](const perf::process* owner, std::uint64_t begin, std::uint64_t end) { unwinder_.forget(owner->number, begin, end); });
+      files_.set_code(number, one);
+    }
   }
 
   void take_sample(const perf::stored_record& record, std::uint32_t event) {
@@ -220,7 +247,7 @@ class stack_reader {
   void give_back() {
     const byte_view all = recording_.file.bytes();
     if (!recording_.file.mapped()) return;
-    constexpr std::size_t step = std::size_t{1} << 20, page = std::size_t{1} << 16;
+    constexpr std::size_t step = std::size_t{1} << 19, page = std::size_t{1} << 16;
     std::size_t read = given_back_;
     for (const sampled_stack& one : batch_) {
       const std::byte* const at = one.members.user_stack.data();
@@ -301,6 +328,8 @@ class stack_reader {
   std::deque<std::vector<std::byte>> kept_;
   std::unordered_map<std::uint64_t, std::uint64_t> last_values_;
   perf::deferred_samples<held> waiting_;
+  std::deque<made_code> code_;  // What is still to be added, by time.
+  std::size_t code_count_ = 0;
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stacks of a perf.data recording in a form of our own.
+#include <algorithm>
 #include <cinttypes>
 
 #include "perf_commands.hpp"
@@ -23,7 +24,8 @@ const char* text_of(perf::cpu_mode mode) {
 
 class text_worker : public stack_worker {
  public:
-  explicit text_worker(const stack_context& context) : context_(&context), lines_(context, line_maker{&context}) {}
+  text_worker(const stack_context& context, const perf::tracing_data& formats)
+      : context_(&context), formats_(&formats), lines_(context, line_maker{&context}) {}
 
   std::string out;
 
@@ -38,6 +40,14 @@ class text_worker : public stack_worker {
     out += ": ";
     out += context_->recording.trace.events()[one.event].name;
     out += ' ' + std::to_string(s.period) + '\n';
+    const std::size_t before = out.size();
+    append_tracepoint(out, *formats_, context_->recording.trace.events()[one.event], s.raw);
+    if (out.size() != before) {
+      // One line, whatever text the kernel recorded.
+      std::replace_if(out.begin() + static_cast<std::ptrdiff_t>(before), out.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
+      out.insert(before, "  data ");
+      out += '\n';
+    }
     bool any = false;
     one.for_each(context_->options.longest, [&](const perf::stack_entry& entry) { line(one, entry), any = true; });
     if (!any) line(one, {s.ip, perf::cpu_mode_of(one.misc), true, false});
@@ -53,7 +63,7 @@ class text_worker : public stack_worker {
       append_hex16(to, at.printed);
       to += ' ';
       if (at.name.is_known) {
-        to += at.name.is_mangled ? demangle_function(at.name.symbol) : std::string(at.name.symbol);
+        to += at.name.text;
         to += "+0x";
         append_hex(to, at.name.offset);
       } else {
@@ -70,13 +80,15 @@ class text_worker : public stack_worker {
   }
 
   const stack_context* context_;
+  const perf::tracing_data* formats_;
   text_cache<line_maker> lines_;
 };
 
 class text_consumer : public stack_consumer {
  public:
-  text_consumer(const stack_context& context, output& out) : context_(&context), out_(&out) {}
-  std::unique_ptr<stack_worker> make_worker() override { return std::make_unique<text_worker>(*context_); }
+  text_consumer(const stack_context& context, output& out)
+      : context_(&context), out_(&out), formats_(context.recording.tracing_formats()) {}
+  std::unique_ptr<stack_worker> make_worker() override { return std::make_unique<text_worker>(*context_, formats_); }
   void done(std::span<const std::unique_ptr<stack_worker>> workers) override {
     for (const auto& one : workers) {
       auto& worker = static_cast<text_worker&>(*one);
@@ -88,6 +100,7 @@ class text_consumer : public stack_consumer {
  private:
   const stack_context* context_;
   output* out_;
+  perf::tracing_data formats_;
 };
 
 }  // namespace

@@ -37,7 +37,7 @@ EXTRA_ARROWS = {
     # Stacks of samples are unwound with tables of the mapped files, and named by their symbols.
     "perf/registers.hpp": ["cfi"],
     "perf/unwinder.hpp": ["cfi", "elf"],
-    "perf/symbol_table.hpp": ["elf"],
+    "perf/symbol_places.hpp": ["elf"],
     # Raw data of tracepoints is described as in traces of the kernel.
     "perf/tracing_data.hpp": ["ftrace"],
     "uftrace/files/elf_symbols.hpp": ["elf"],

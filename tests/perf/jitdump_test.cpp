@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <string>
+#include <vector>
+
+#include <backsight/perf/jit_code.hpp>
 
 #include <support/catch.hpp>
 #include <support/files.hpp>
@@ -71,6 +74,34 @@ TEST_CASE("a jitdump gives code, lines, unwinding information and moves in both 
   }
 }
 
+TEST_CASE("functions of a jitdump have their names and unwinding information, and keep them where they are moved") {
+  for (const order o : {order::little, order::big}) {
+    auto bytes = small_dump(o);
+    // Code without unwinding information, code without bytes, code that wraps, and a move of what was never loaded.
+    const auto load = [&](std::uint64_t at, std::uint64_t size, std::uint64_t number) {
+      bytes.u32(0).u32(16 + 40 + 2 + size).u64(10).u32(77).u32(78).u64(at).u64(at).u64(size).u64(number).text("f").u8(0).fill(size);
+    };
+    load(0x3000, 8, 10);
+    load(0x4000, 0, 11);
+    load(~std::uint64_t{0} - 9, 4, 12);
+    bytes.u32(1).u32(64).u64(8).u32(77).u32(78).u64(0x1000).u64(0x1000).u64(0x5000).u64(3).u64(99);
+    const auto opened = perf::jitdump::open(bytes.view());
+    REQUIRE(opened);
+    std::vector<function> all;
+    with_order(o, [&](auto c) {
+      for_each_function<c()>(*opened, [&](const function& one) { all.push_back(one); }, [](const fault&) { CHECK(false); });
+    });
+    REQUIRE(all.size() == 3);
+    CHECK((all[0].time == 7 && all[0].pid == 77 && all[0].begin == 0x1000 && all[0].size == 3 && all[0].number == 9));
+    CHECK(all[0].name == "jit");
+    CHECK(perf::text_of(all[0].eh_frame) == "frames");
+    CHECK(all[0].eh_frame_address() == 0x1008);
+    CHECK((all[1].time == 8 && all[1].begin == 0x2000 && all[1].name == "jit" && all[1].eh_frame_address() == 0x2008));
+    CHECK(all[1].eh_frame.data() == all[0].eh_frame.data());
+    CHECK((all[2].begin == 0x3000 && all[2].name == "f" && all[2].eh_frame.empty() && all[2].eh_frame_address() == 0x3008));
+  }
+}
+
 TEST_CASE("each truncation of a jitdump ends at the last whole record") {
   const auto bytes = small_dump(order::little);
   for (std::size_t size = 0; size < bytes.size(); ++size) {
@@ -109,7 +140,7 @@ TEST_CASE("the lines of a debug_info that counts too many are an error") {
 }
 
 TEST_CASE("a recorded jitdump is read to its close record") {
-  const auto bytes = test::read_file(test::data_path("perf/jit/jit.dump"));
+  const auto bytes = test::read_file(test::data_path("perf/jit/jit-19598.dump"));
   const auto opened = perf::jitdump::open(bytes);
   REQUIRE(opened);
   std::size_t loads = 0, moves = 0, closes = 0, infos = 0;

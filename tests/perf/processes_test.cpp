@@ -117,6 +117,31 @@ TEST_CASE("code in memory without a file is named after the process that mapped 
   CHECK(all.file_at(20, 0x3000) == "//anon");
 }
 
+TEST_CASE("code that a process has made covers what lay there, and dumps of it are told once") {
+  history h;
+  h.map(7, 0x1000, 0x1000, "//anon");
+  h.changes.clear();
+  const std::uint32_t number = h.list.add_code(7, 0x1100, 0x1180, "[jit] 1", [&](const perf::process* owner, std::uint64_t begin, std::uint64_t) {
+    CHECK(owner->pid == 7);
+    h.changes.push_back(begin);
+  });
+  CHECK(h.changes == std::vector<std::uint64_t>{0x1100});
+  const auto& maps = *h.list.find_process(7).maps;
+  const std::uint64_t stamp = maps.stamp();
+  REQUIRE(maps.find(0x117f) != nullptr);
+  CHECK(maps.find(0x117f)->kind == perf::file_kind::code);
+  CHECK(maps.find(0x117f)->file == number);
+  CHECK(maps.find(0x117f)->file_address(0x1101) == 0x1101);
+  CHECK(maps.find(0x1180)->kind == perf::file_kind::anonymous);
+  CHECK(maps.find(0x10ff)->kind == perf::file_kind::anonymous);
+  CHECK(h.list.take_jitdumps().empty());
+  for (const char* const name : {"/tmp/jit-7.dump", "/tmp/jit-7.dump2", "/tmp/jit-.dump", "/tmp/jit-7a.dump", "jit-7.dump", "/a/x-7.dump"})
+    h.map(7, 0x8000, 0x1000, name);
+  CHECK(h.list.take_jitdumps() == std::vector<std::string>{"/tmp/jit-7.dump"});
+  CHECK(h.list.take_jitdumps().empty());
+  CHECK(h.list.find_process(7).maps->stamp() != stamp);
+}
+
 TEST_CASE("mappings of the kernel tell its reference, and its symbols come and go") {
   history all;
   all.map(~0U, 0xffffffff81000000, 0x1000000, "[kernel.kallsyms]_text", 1);

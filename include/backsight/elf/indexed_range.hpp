@@ -42,6 +42,8 @@ class indexed_range {
   [[nodiscard]] constexpr value_type operator[](std::size_t index) const noexcept { return source_[index]; }
   [[nodiscard]] constexpr iterator begin() const noexcept { return {source_, 0}; }
   [[nodiscard]] constexpr iterator end() const noexcept { return {source_, size()}; }
+  /// What the elements are decoded from.
+  [[nodiscard]] constexpr const Source& source() const noexcept { return source_; }
 
  private:
   Source source_{};

@@ -56,11 +56,21 @@ struct symbol_source {
 
   [[nodiscard]] constexpr std::size_t size() const noexcept { return records.size() / stride; }
   [[nodiscard]] constexpr symbol operator[](std::size_t index) const noexcept {
+    return decode(index, [&](std::uint32_t name) { return image::string_at(names, name); });
+  }
+  /// The same without its name, which is not looked at.
+  [[nodiscard]] constexpr symbol unnamed(std::size_t index) const noexcept {
+    return decode(index, [](std::uint32_t) { return std::string_view(); });
+  }
+
+ private:
+  template <class Name>
+  [[nodiscard]] constexpr symbol decode(std::size_t index, const Name& name) const noexcept {
     return file.read_as<wire::symbol>(records.data() + index * stride, [&](auto rec) {
       using s = typename decltype(rec)::schema_type;
       const unsigned info = rec[s::info];
       return symbol{static_cast<std::uint32_t>(index),
-                    image::string_at(names, rec[s::name_offset]),
+                    name(rec[s::name_offset]),
                     rec[s::value],
                     rec[s::bytes],
                     static_cast<std::uint8_t>(info & 0xfU),

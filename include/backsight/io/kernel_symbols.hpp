@@ -113,7 +113,7 @@ class kernel_symbols {
     std::uint64_t found = 0;
     for (std::uint64_t at = 0; at < text_.size() && !(usable && is_known);) {
       std::string buffer;
-      const std::string_view part = lines(at, block * 16, buffer);
+      const std::string_view part = lines(at, block * 64, buffer);
       if (part.empty()) break;
       at += part.size();
       perf::for_each_kallsyms_line(part, [&](std::uint64_t value, char, std::string_view text) {
@@ -131,7 +131,9 @@ class kernel_symbols {
   [[nodiscard]] std::optional<name> find(std::uint64_t address, bool of_module) {
     if (!whole_read_ && !of_module) {
       if (const auto kept = find_kept(address)) return kept;
-      if (keep_around(address - shift_)) return find_kept(address);
+      for (const std::uint64_t blocks : {std::uint64_t{1}, std::uint64_t{16}}) {
+        if (keep_around(address - shift_, blocks)) return find_kept(address);
+      }
     }
     if (!whole_read_) read_whole();
     const perf::named_range* const range = all_.find(address);
@@ -140,7 +142,7 @@ class kernel_symbols {
   }
 
  private:
-  static constexpr std::size_t block = 4096;
+  static constexpr std::size_t block = 1024;
   static constexpr std::size_t longest_line = 1024;
 
   struct kept_name {
@@ -203,9 +205,9 @@ class kernel_symbols {
     return first;
   }
 
-  /// Reads the names around an address of the text and keeps the one that covers it; false where that cannot be told from
-  /// them alone.
-  [[nodiscard]] bool keep_around(std::uint64_t address) {
+  /// Reads the names around an address of the text, so many blocks to each side, and keeps the one that covers it; false where that
+  /// cannot be told from them alone.
+  [[nodiscard]] bool keep_around(std::uint64_t address, std::uint64_t blocks) {
     std::uint64_t first = 0, last = core_blocks();
     std::uint64_t low = 0, high = ~std::uint64_t{0};
     // The last block that begins at or before the address.
@@ -217,8 +219,8 @@ class kernel_symbols {
       else last = middle, high = here->address;
     }
     // Behind the last block modules may follow.
-    if (first < 1 || first + 1 >= core_blocks()) return false;
-    const auto begin = mark_of(first < 2 ? 0 : first - 2), end = mark_of(first + 1);
+    if (first < 1 || first + blocks >= core_blocks()) return false;
+    const auto begin = mark_of(first < blocks + 1 ? 0 : first - blocks - 1), end = mark_of(first + blocks);
     if (!begin || !end || end->offset <= begin->offset) return false;
     std::string buffer;
     const auto size = static_cast<std::size_t>(end->offset - begin->offset);

@@ -13,6 +13,8 @@
 #include <vector>
 
 #include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 
 #include <backsight/elf/sections.hpp>
 #include <backsight/io/inflate_section.hpp>
@@ -30,6 +32,12 @@ struct object_file {
   elf::image image;
   /// Sections that were packed; they do not move.
   std::deque<std::vector<std::byte>> unpacked;
+
+  /// Gives the pages back that were read so far: they count as memory of the process. What is read again comes again.
+  void give_back() const noexcept {
+    const byte_view all = file.bytes();
+    if (!file.copied() && !all.empty()) ::madvise(const_cast<std::byte*>(all.data()), all.size(), MADV_DONTNEED);
+  }
 };
 
 /// Finds the files of a recording again, below folders that hold copies of the recorded machine's files: by path, by build id
@@ -89,6 +97,9 @@ class object_finder {
 
   /// Opens an ELF file; null when it cannot be read or is none.
   [[nodiscard]] static std::unique_ptr<object_file> open(const std::string& path) {
+    // Most places that are looked at have no file.
+    struct stat status{};
+    if (::stat(path.c_str(), &status) != 0) return nullptr;
     auto mapped = mapped_file::open_regular(path.c_str());
     if (!mapped) return nullptr;
     auto made = std::make_unique<object_file>();

@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
-#include <deque>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include <zlib.h>
 
 #include <backsight/io/object_files.hpp>
+#include <backsight/perf/symbol_places.hpp>
 #include <backsight/perf/symbol_table.hpp>
 
 namespace backsight::io {
@@ -29,12 +30,58 @@ struct symbol_options {
   std::optional<std::vector<std::byte>> (*unpack)(byte_view) = nullptr;
 };
 
-/// The names in a mapped file, by offset in it, and what they are views of.
-struct object_symbols {
-  perf::symbol_table table;
-  std::vector<std::unique_ptr<object_file>> files;  ///< Files of debug information.
-  std::deque<std::string> texts;
-  std::deque<std::vector<std::byte>> unpacked;
+/// The names in a mapped file, by offset in it. Only what is asked for is read of them, and kept. The mapped file must outlive it.
+class object_symbols {
+ public:
+  struct name {
+    std::string_view text;     ///< The printed form. Stays valid.
+    std::uint64_t offset = 0;  ///< Of what was asked for, from where it begins.
+  };
+
+  /// The name that covers an offset in the mapped file. Any number of threads may ask.
+  [[nodiscard]] std::optional<name> find(std::uint64_t offset) {
+    const auto a = full_.at_or_before(offset), b = dynamic_.at_or_before(offset);
+    const auto plt = plt_.at_or_before(offset);
+    if (!a && !b && !plt) return std::nullopt;
+    const std::uint64_t symbols_begin = std::max(a.value_or(0), b.value_or(0));
+    // Of a symbol and an entry at one place the entry is taken.
+    const bool of_plt = plt && ((!a && !b) || plt->begin >= symbols_begin);
+    const std::uint64_t begin = of_plt ? plt->begin : symbols_begin;
+    const std::lock_guard lock(mutex_);
+    const auto [at, is_new] = kept_.try_emplace(begin);
+    kept& found = at->second;
+    if (is_new) found = of_plt ? kept{plt->end, options_.text(plt->symbol) + "@plt"} : choose(begin);
+    if (offset >= found.end) return std::nullopt;
+    return name{found.text, offset - begin};
+  }
+
+ private:
+  friend std::unique_ptr<object_symbols> read_symbols(const object_finder& finder, object_file& of, const std::string& name,
+                                                      const symbol_options& options);
+  struct kept {
+    std::uint64_t end = 0;
+    std::string text;
+  };
+
+  /// The best of the symbols at a place; those without a size end where the next one begins.
+  [[nodiscard]] kept choose(std::uint64_t begin) const {
+    perf::symbol_table near;
+    for (const perf::symbol_places* const table : {&full_, &dynamic_}) {
+      table->add_those_at(begin, near);
+      if (const auto next = table->behind(begin)) near.add({*next, *next + 1, {}, 1});
+      near.finish(options_.text);
+    }
+    const perf::named_range* const best = near.find(begin);
+    return best == nullptr ? kept{} : kept{best->end, options_.text(best->name)};
+  }
+
+  symbol_options options_;
+  perf::symbol_places full_, dynamic_;
+  perf::plt_places plt_;
+  std::unique_ptr<object_file> debug_;
+  std::vector<std::byte> unpacked_;
+  std::mutex mutex_;
+  std::unordered_map<std::uint64_t, kept> kept_;  // By where they begin.
 };
 
 namespace detail {
@@ -81,8 +128,12 @@ struct debug_link {
 [[nodiscard]] inline std::unique_ptr<object_file> find_debug_file(const object_finder& finder, object_file& of,
                                                                   const std::string& name) {
   const perf::build_id id(of.image.build_id());
+  std::vector<std::string> tried{of.path};
   const auto take = [&](const std::string& path,
                         std::optional<std::uint32_t> checksum) -> std::unique_ptr<object_file> {
+    // Several rules lead to one place.
+    if (std::find(tried.begin(), tried.end(), path) != tried.end()) return nullptr;
+    tried.push_back(path);
     auto opened = object_finder::open(path);
     if (!opened || opened->bytes.data() == of.bytes.data() || !detail::has_symtab(opened->image)) return nullptr;
     const perf::build_id own(opened->image.build_id());
@@ -104,7 +155,6 @@ struct debug_link {
       paths.push_back(root + "/usr/lib/debug" + recorded + "/" + link->name);
     }
     for (const std::string& path : paths) {
-      if (path == of.path) continue;
       if (auto found = take(path, link->checksum)) return found;
     }
   }
@@ -129,27 +179,27 @@ struct debug_link {
                                                                   const std::string& name,
                                                                   const symbol_options& options) {
   auto made = std::make_unique<object_symbols>();
-  perf::symbol_table& table = made->table;
+  made->options_ = options;
   const elf::image* full = nullptr;
-  if (auto debug = find_debug_file(finder, of, name)) {
-    full = &made->files.emplace_back(std::move(debug))->image;
+  elf::image mini;
+  made->debug_ = find_debug_file(finder, of, name);
+  if (made->debug_ != nullptr) {
+    full = &made->debug_->image;
   } else if (detail::has_symtab(of.image)) {
     full = &of.image;
-  }
-  if (full != nullptr) {
-    if (perf::add_symbols(table, *full, of.image, elf::section_symbols) != 0) table.finish(options.text);
   } else if (const auto packed = section_of(of, ".gnu_debugdata"); packed && options.unpack != nullptr) {
     if (auto bytes = options.unpack(*packed)) {
-      const auto mini = elf::open(made->unpacked.emplace_back(std::move(*bytes)));
-      if (mini && perf::add_symbols(table, *mini, of.image, elf::section_symbols) != 0) table.finish(options.text);
+      made->unpacked_ = std::move(*bytes);
+      if (const auto opened = elf::open(made->unpacked_)) mini = *opened;
+      made->full_ = perf::symbol_places(mini, of.image, elf::section_symbols);
     }
   }
-  const elf::image& with_dynamic = full != nullptr ? *full : of.image;
-  if (perf::add_symbols(table, with_dynamic, of.image, elf::section_dynamic_symbols) != 0) table.finish(options.text);
-  perf::for_each_plt_entry(of.image, [&](std::uint64_t begin, std::uint64_t size, std::string_view symbol) {
-    table.add({begin, begin + size, made->texts.emplace_back(options.text(symbol) + "@plt"), 1});
-  });
-  table.sort();
+  if (full != nullptr) made->full_ = perf::symbol_places(*full, of.image, elf::section_symbols);
+  made->dynamic_ = perf::symbol_places(full != nullptr ? *full : of.image, of.image, elf::section_dynamic_symbols);
+  made->plt_ = perf::plt_places(of.image);
+  // The tables of symbols were read from end to end, and of that little is needed again.
+  of.give_back();
+  if (made->debug_ != nullptr) made->debug_->give_back();
   return made;
 }
 

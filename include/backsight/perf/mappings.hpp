@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
@@ -51,6 +52,7 @@ enum class file_kind : std::uint8_t {
   // A line that begins with the name of the second could be a directive of C++20.
   kernel, module,  ///< A module of the kernel, or another part of it with its own mapping.
   symbol,  ///< Code that the kernel named when it made it: BPF programs.
+  code,    ///< Code that the process made, as its jitdump tells.
 };
 
 /// A file that was mapped, by the name that the recorder gave it.
@@ -111,9 +113,11 @@ class mapping_set {
     if (added.begin >= added.end) return;
     remove(added.begin, added.end);
     all_.emplace(added.begin, added);
+    stamp_ = next_stamp();
   }
   /// Cuts [begin, end) out of what there is.
   void remove(std::uint64_t begin, std::uint64_t end) {
+    stamp_ = next_stamp();
     auto at = all_.lower_bound(begin);
     if (at != all_.begin()) {
       mapping& before = std::prev(at)->second;
@@ -136,6 +140,8 @@ class mapping_set {
     const mapping& found = std::prev(after)->second;
     return address < found.end ? &found : nullptr;
   }
+  /// Changes with every change; sets of one stamp have the same mappings.
+  [[nodiscard]] std::uint64_t stamp() const noexcept { return stamp_; }
   [[nodiscard]] bool empty() const noexcept { return all_.empty(); }
   [[nodiscard]] std::size_t size() const noexcept { return all_.size(); }
   [[nodiscard]] auto begin() const noexcept { return all_.begin(); }
@@ -148,7 +154,12 @@ class mapping_set {
     tail.file_offset += from - whole.begin;
     return tail;
   }
+  [[nodiscard]] static std::uint64_t next_stamp() noexcept {
+    static std::atomic<std::uint64_t> last{0};
+    return ++last;
+  }
   std::map<std::uint64_t, mapping> all_;
+  std::uint64_t stamp_ = 0;
 };
 
 }  // namespace backsight::perf

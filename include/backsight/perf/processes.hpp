@@ -72,6 +72,22 @@ class process_list {
   /// The process of that number, which is made where no record told of it.
   [[nodiscard]] const process& find_process(std::int32_t pid) { return at(pid); }
 
+  /// Adds code that a process has made, as its jitdump tells, over what lies there; gives the number of the file of that name. Calls
+  /// `on_change` as apply() does.
+  template <class OnChange>
+  std::uint32_t add_code(std::int32_t pid, std::uint64_t begin, std::uint64_t end, std::string_view name, OnChange&& on_change) {
+    mapping added;
+    added.begin = begin;
+    added.end = end;
+    added.protection = 4;
+    added.kind = file_kind::code;
+    added.file = files_.add(name, {}, added.kind);
+    process& owner = at(pid);
+    own_maps(owner).add(added);
+    on_change(static_cast<const process*>(&owner), begin, end);
+    return added.file;
+  }
+
   /// The record may change mappings: what was found by them before holds no longer.
   [[nodiscard]] static bool changes_mappings(const stored_record& item) noexcept {
     switch (item.type) {
@@ -173,6 +189,15 @@ class process_list {
     process& owner = at(pid);
     own_maps(owner).add(added);
     on_change(static_cast<const process*>(&owner), added.begin, added.end);
+    if (added.is_executable() && is_jitdump(name)) jitdumps_.emplace_back(name);
+  }
+  /// `.../jit-PID.dump`: mapped by the program that writes it, so that its name is in the recording.
+  [[nodiscard]] static bool is_jitdump(std::string_view name) noexcept {
+    const std::size_t slash = name.rfind('/');
+    if (slash == name.npos || !name.ends_with(".dump")) return false;
+    name.remove_prefix(slash + 1);
+    name.remove_suffix(5);
+    return name.size() > 4 && name.starts_with("jit-") && name.find_first_not_of("0123456789", 4) == name.npos;
   }
 
   template <class OnChange>
@@ -275,6 +300,8 @@ class process_list {
  public:
   /// The numbers of processes that were forgotten since the last call: what was kept for them can go.
   [[nodiscard]] std::vector<std::uint32_t> take_forgotten() { return std::exchange(gone_, {}); }
+  /// The names of jitdumps that were mapped since the last call.
+  [[nodiscard]] std::vector<std::string> take_jitdumps() { return std::exchange(jitdumps_, {}); }
 
  private:
   [[nodiscard]] build_id id_of_name(std::string_view name) const {
@@ -294,6 +321,7 @@ class process_list {
   std::unordered_map<std::int32_t, thread> threads_;
   std::deque<std::int32_t> ended_;
   std::vector<std::uint32_t> gone_;
+  std::vector<std::string> jitdumps_;
   std::uint32_t next_number_ = 0;
   std::uint32_t swapper_ = 0;
 };

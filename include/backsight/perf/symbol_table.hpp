@@ -7,9 +7,6 @@
 #include <string_view>
 #include <vector>
 
-#include <backsight/core/bytes.hpp>
-#include <backsight/elf/sections.hpp>
-#include <backsight/elf/symbols.hpp>
 
 namespace backsight::perf {
 
@@ -105,86 +102,8 @@ class symbol_table {
   bool sorted_ = true;
 };
 
-namespace detail {
-
-/// A symbol that perf takes for one of code or data.
-[[nodiscard]] inline bool has_place(const elf::symbol& s, const elf::section& in) noexcept {
-  constexpr std::uint8_t object = 1, untyped = 0, hidden = 2, internal = 1;
-  if ((in.flags & elf::section_alloc) == 0) return false;
-  if (s.is_function() || s.type == object) return true;
-  // A label.
-  if (s.type != untyped || s.visibility == hidden || s.visibility == internal) return false;
-  return in.name.find("text") != in.name.npos || in.name.find("data") != in.name.npos;
-}
-
-/// Marks of code and data inside of functions.
-[[nodiscard]] inline bool is_mark(std::string_view name, elf::machine machine) noexcept {
-  if (machine != elf::machine::arm && machine != elf::machine::aarch64 && machine != elf::machine::riscv) return false;
-  return name.size() >= 2 && name[0] == '$' && (name.size() == 2 || name[2] == '.') &&
-         std::string_view("adtx").find(name[1]) != std::string_view::npos;
-}
-
-}  // namespace detail
-
-/// Where a link-time address lies in the file; the address itself where no segment has it.
-[[nodiscard]] inline std::uint64_t file_offset_of(const elf::image& file, std::uint64_t address) noexcept {
-  for (const elf::segment s : file.segments()) {
-    const std::uint64_t size = std::max(s.memory_size, s.file_size);
-    if (s.type == elf::segment_load && address >= s.address && address - s.address < size)
-      return address - s.address + s.offset;
-  }
-  return address;
-}
-
-/// Adds the names of one symbol table of `symbols`, a file of debug information or the mapped file itself, as offsets in
-/// `mapped`, the file that was mapped. `kind` is elf::section_symbols or elf::section_dynamic_symbols. Gives how many there were.
-inline std::size_t add_symbols(symbol_table& to, const elf::image& symbols, const elf::image& mapped,
-                               std::uint32_t kind) {
-  std::size_t count = 0;
-  std::vector<elf::section> sections;
-  for (const elf::section s : symbols.sections()) sections.push_back(s);
-  for (const elf::section& table : sections) {
-    if (table.type != kind) continue;
-    const auto found = elf::symbols_of(symbols, table);
-    if (!found) continue;
-    to.reserve(to.size() + found->size());
-    for (const elf::symbol s : *found) {
-      if (s.name.empty() || s.section == elf::section_undefined || s.section >= sections.size()) continue;
-      if (!detail::has_place(s, sections[s.section]) || detail::is_mark(s.name, symbols.machine())) continue;
-      const std::uint64_t at = file_offset_of(mapped, s.value);
-      to.add({at, at + s.size, s.name, s.binding});
-      ++count;
-    }
-    break;
-  }
-  return count;
-}
-
-/// Calls `f(begin, size, symbol name)` for the entries of the procedure linkage table, as offsets in the file, in the order of
-/// its relocations; the name is empty for those without a symbol.
-template <class F>
-void for_each_plt_entry(const elf::image& file, F&& f) {
-  const auto plt = file.find_section(".plt");
-  auto relocations = file.find_section(".rela.plt");
-  if (!relocations) relocations = file.find_section(".rel.plt");
-  if (!plt || !relocations) return;
-  const auto list = elf::relocations_of(file, *relocations);
-  if (!list || relocations->link >= file.sections().size()) return;
-  const auto names = elf::symbols_of(file, file.sections()[relocations->link]);
-  if (!names) return;
-  std::uint64_t head = plt->entry_size, entry = plt->entry_size;
-  if (file.machine() == elf::machine::aarch64) head = 32, entry = 16;
-  if (file.machine() == elf::machine::arm) head = 20, entry = 12;
-  if (entry == 0) return;
-  std::uint64_t at = plt->offset + head;
-  for (const elf::relocation r : *list) {
-    f(at, entry, r.symbol < names->size() ? (*names)[r.symbol].name : std::string_view());
-    at += entry;
-  }
-}
-
-/// Adds the functions of a text as /proc/kallsyms has it; addresses are moved by `shift`. Names of modules end with
-/// their module, behind a tab. Time: linear in the text.
+/// Calls `f(address, type, name)` for the lines of a text as /proc/kallsyms has it. Names of modules end with their module, behind a
+/// tab. Time: linear in the text.
 template <class F>
 void for_each_kallsyms_line(std::string_view text, F&& f) {
   while (!text.empty()) {

@@ -141,7 +141,7 @@ class sample_unwinder {
       }
       return found;
     }
-    std::vector<entry> entries_ = std::vector<entry>(1024);
+    std::vector<entry> entries_ = std::vector<entry>(4096);
   };
 
   /// The space of a process as it is now.

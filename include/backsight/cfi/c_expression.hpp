@@ -107,7 +107,7 @@ class c_expression {
   /// The operation cannot be carried out at this depth, whatever the values are.
   [[nodiscard]] bool impossible(const dwarf::decoded_operation& op, std::size_t depth) const noexcept {
     const auto taken = static_cast<std::size_t>(pops(op.code)), given = static_cast<std::size_t>(pushes(op));
-    if (!op.valid || depth < taken || depth - taken + given > most_depth) return true;
+    if (!op.valid() || depth < taken || depth - taken + given > most_depth) return true;
     if (op.code == dwarf::operation::pick && op.first >= depth) return true;
     return op.code == dwarf::operation::deref_size && (op.first == 0 || op.first > width);
   }
@@ -155,7 +155,7 @@ class c_expression {
           break;
         }
         const auto op = dwarf::decode_operation<order::little>(code_, p.at, width);
-        if (op.valid && op.reads_register() && slot_read(op.first) == slots::none) s.ends = true;
+        if (op.valid() && op.reads_register() && slot_read(op.first) == slots::none) s.ends = true;
         if (impossible(op, p.depth) || s.ends) {
           s.ends = true;
           break;
@@ -191,7 +191,7 @@ class c_expression {
       return;
     }
     const auto op = dwarf::decode_operation<order::little>(code_, s.at, width);
-    if (op.valid && op.reads_register()) {
+    if (op.valid() && op.reads_register()) {
       const std::uint8_t slot = slot_read(op.first);
       if (slot == slots::none) return void(out_("  return 4;\n"));
       if (slot != slots::pc) out_("  if ((c->flags & ", c_wide{slots::flag(slot)}, ") == 0) return 4;\n");

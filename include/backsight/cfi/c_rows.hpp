@@ -143,7 +143,7 @@ class c_rows {
       const byte_view code = text.subspan(static_cast<std::size_t>(e.offset), e.size);
       for (std::size_t at = 0; at < code.size();) {
         const auto op = dwarf::decode_operation<order::little>(code, at, Arch::address_size);
-        if (!op.valid) return;
+        if (!op.valid()) return;
         if (op.reads_register()) keep_register(op.first);
         at = op.next;
       }

@@ -39,7 +39,7 @@ struct plain_place {
 [[nodiscard]] constexpr std::optional<plain_place> plain_expression(byte_view code, unsigned word_bytes) noexcept {
   if (code.empty()) return std::nullopt;
   const auto op = dwarf::decode_operation<order::little>(code, 0, word_bytes);
-  if (!op.valid || !op.reads_register()) return std::nullopt;
+  if (!op.valid() || !op.reads_register()) return std::nullopt;
   const bool read = op.next + 1 == code.size() && code[op.next] == static_cast<std::byte>(dwarf::operation::deref);
   if (!read && op.next != code.size()) return std::nullopt;
   return plain_place{op.first, op.second, read};

@@ -7,10 +7,9 @@
 #include <optional>
 
 #include <backsight/core/bytes.hpp>
-#include <backsight/core/cursor.hpp>
 #include <backsight/core/error.hpp>
 #include <backsight/core/inplace_vector.hpp>
-#include <backsight/dwarf/constants.hpp>
+#include <backsight/dwarf/operation.hpp>
 #include <backsight/dwarf/pointer_encoding.hpp>
 
 namespace backsight::dwarf {
@@ -51,9 +50,8 @@ template <order O, class Registers, class Memory>
                                                        std::optional<std::uint64_t> first, Registers&& registers,
                                                        Memory&& memory) noexcept {
   inplace_vector<std::uint64_t, 64> stack;
-  cursor<O> from(code);
   const unsigned width = limits.address_size;
-  std::size_t at = 0;
+  decoded_operation op;
   errc error = errc::ok;
 
   const auto fail = [&](errc code_of_error) {
@@ -94,10 +92,10 @@ template <order O, class Registers, class Memory>
     if (value) push(*value);
     else fail(errc::not_found);
   };
-  const auto branch = [&](std::int16_t distance) {
-    const std::int64_t target = static_cast<std::int64_t>(from.position()) + distance;
+  const auto branch = [&] {
+    const std::int64_t target = static_cast<std::int64_t>(op.next) + op.second;
     if (target < 0 || target > static_cast<std::int64_t>(code.size())) fail(errc::out_of_range);
-    else from.seek(static_cast<std::uint64_t>(target));
+    else op.next = static_cast<std::size_t>(target);
   };
   const auto compare = [&](auto test) {
     const std::int64_t right = as_signed(pop()), left = as_signed(pop());
@@ -105,38 +103,24 @@ template <order O, class Registers, class Memory>
   };
 
   if (first) push(*first);
-  for (unsigned steps = 0; !from.at_end(); ++steps) {
-    at = from.position();
+  std::size_t at = 0;
+  for (unsigned steps = 0; at < code.size(); ++steps, at = op.next) {
     if (steps == limits.max_steps) return {errc::step_limit, at};
-    const auto byte = from.template read<std::uint8_t>();
+    op = decode_operation<O>(code, at, width);
+    if (!op.valid()) return op.error;
     using enum operation;
-    if (byte >= 0x30 && byte <= 0x4f) {
-      push(byte - 0x30U);
-    } else if (byte >= 0x70 && byte <= 0x8f) {
-      push_register(byte - 0x70U, from.sleb128());
+    if (op.is_constant()) {
+      push(op.first);
+    } else if (op.reads_register()) {
+      push_register(op.first, op.second);
     } else {
-      switch (static_cast<operation>(byte)) {
-        case addr: push(from.read_unsigned(width)); break;
+      switch (op.code) {
         case deref: push_memory(pop(), width); break;
-        case deref_size: {
-          const auto size = from.template read<std::uint8_t>();
-          push_memory(pop(), size);
-          break;
-        }
-        case const1u: push(from.template read<std::uint8_t>()); break;
-        case const1s: push(static_cast<std::uint64_t>(std::int64_t{from.template read<std::int8_t>()})); break;
-        case const2u: push(from.template read<std::uint16_t>()); break;
-        case const2s: push(static_cast<std::uint64_t>(std::int64_t{from.template read<std::int16_t>()})); break;
-        case const4u: push(from.template read<std::uint32_t>()); break;
-        case const4s: push(static_cast<std::uint64_t>(std::int64_t{from.template read<std::int32_t>()})); break;
-        case const8u:
-        case const8s: push(from.template read<std::uint64_t>()); break;
-        case constu: push(from.uleb128()); break;
-        case consts: push(static_cast<std::uint64_t>(from.sleb128())); break;
+        case deref_size: push_memory(pop(), static_cast<unsigned>(op.first)); break;
         case dup: push(peek(0)); break;
         case drop: (void)pop(); break;
         case over: push(peek(1)); break;
-        case pick: push(peek(from.template read<std::uint8_t>())); break;
+        case pick: push(peek(op.first)); break;
         case swap: {
           const std::uint64_t top = pop(), second = pop();
           push(top), push(second);
@@ -157,11 +141,7 @@ template <order O, class Registers, class Memory>
         case xor_: push(pop() ^ pop()); break;
         case plus: push(pop() + pop()); break;
         case mul: push(pop() * pop()); break;
-        case plus_uconst: {
-          const std::uint64_t value = pop();
-          push(value + from.uleb128());
-          break;
-        }
+        case plus_uconst: push(pop() + op.first); break;
         case minus: {
           const std::uint64_t right = pop(), left = pop();
           push(left - right);
@@ -204,23 +184,14 @@ template <order O, class Registers, class Memory>
         case le: compare([](auto a, auto b) { return a <= b; }); break;
         case lt: compare([](auto a, auto b) { return a < b; }); break;
         case ne: compare([](auto a, auto b) { return a != b; }); break;
-        case bra: {
-          const auto distance = from.template read<std::int16_t>();
-          if (pop() != 0) branch(distance);
+        case bra:
+          if (pop() != 0) branch();
           break;
-        }
-        case skip: branch(from.template read<std::int16_t>()); break;
-        case bregx: {
-          const std::uint64_t number = from.uleb128();
-          push_register(number, from.sleb128());
-          break;
-        }
-        case nop: break;
-        case stack_value: from.seek(code.size()); break;
-        default: fail(errc::unknown_record); break;
+        case skip: branch(); break;
+        case stack_value: op.next = code.size(); break;
+        default: break;  // nop; others are not valid.
       }
     }
-    if (from.failed()) return from.error();
     if (error != errc::ok) return {error, at};
   }
   if (stack.empty()) return {errc::out_of_range, code.size()};

@@ -6,6 +6,7 @@
 
 #include <backsight/core/bytes.hpp>
 #include <backsight/core/cursor.hpp>
+#include <backsight/core/error.hpp>
 #include <backsight/dwarf/constants.hpp>
 
 namespace backsight::dwarf {
@@ -16,8 +17,10 @@ struct decoded_operation {
   std::uint64_t first = 0;   ///< A constant (sign-extended where it is signed), a register, a size or a depth.
   std::int64_t second = 0;   ///< The offset of a register; of a branch, its distance from `next`.
   std::size_t next = 0;      ///< Where the next operation begins.
-  bool valid = false;        ///< False: truncated, or one that call frame information may not hold.
+  /// truncated, unknown_record (one that call frame information may not hold), number_too_large; ok for a valid one.
+  trace_error error;
 
+  [[nodiscard]] constexpr bool valid() const noexcept { return !error; }
   [[nodiscard]] constexpr bool is_constant() const noexcept {
     const auto byte = static_cast<std::uint8_t>(code);
     return code == operation::addr || (byte >= 0x08 && byte <= 0x11) || (byte >= 0x30 && byte <= 0x4f);
@@ -37,7 +40,6 @@ template <order O>
   decoded_operation op;
   const auto byte = from.template read<std::uint8_t>();
   op.code = static_cast<operation>(byte);
-  op.valid = true;
   const auto as_signed = [](auto value) { return static_cast<std::uint64_t>(std::int64_t{value}); };
   using enum operation;
   if (byte >= 0x30 && byte <= 0x4f) {
@@ -70,10 +72,10 @@ template <order O>
       case deref: case dup: case drop: case over: case swap: case rot: case abs: case and_: case div: case minus:
       case mod: case mul: case neg: case not_: case or_: case plus: case shl: case shr: case shra: case xor_: case eq:
       case ge: case gt: case le: case lt: case ne: case nop: case stack_value: break;
-      default: op.valid = false; break;
+      default: op.error = {errc::unknown_record, at}; break;
     }
   }
-  if (from.failed()) op.valid = false;
+  if (from.failed()) op.error = from.error();
   op.next = static_cast<std::size_t>(from.position());
   return op;
 }

@@ -112,7 +112,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::vector<std::byte> bytes(reinterpret_cast<const std::byte*>(data),
                                reinterpret_cast<const std::byte*>(data) + size);
   if (bytes.size() >= 128) {
-    store<order::little>(bytes.data() + 8, cfi::detail::checksum(byte_view(bytes).subspan(16)));
+    store<order::little>(bytes.data() + 8, checksum(byte_view(bytes).subspan(16)));
   }
   const auto table = cfi::table_view::open(bytes);
   if (!table) return 0;

@@ -32,7 +32,6 @@ template <class Arch>
   };
   const cfi::register_rule* ra = row->rules.find(c.return_address_register);
   switch (r[cfi::unwind_rule::shape]) {
-    case cfi::rule_shape::none: return false;
     case cfi::rule_shape::outermost: return ra != nullptr && ra->kind == cfi::rule_kind::undefined;
     case cfi::rule_shape::common: {
       if (row->cfa.kind != cfi::cfa_kind::register_offset || row->cfa.reg != r[cfi::unwind_rule::cfa_register] ||

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include <backsight/cfi/halving.hpp>
 #include <backsight/cfi/table.hpp>
 #include <backsight/cfi/unwind_rule.hpp>
 #include <backsight/core/error.hpp>
@@ -67,15 +68,10 @@ class address_space {
 
   /// The mapped object that covers a load address; null when none does. A binary search without branches.
   [[nodiscard]] const mapped_object* find(std::uint64_t address) const noexcept {
-    std::size_t count = begins_.size();
-    if (count == 0) return nullptr;
-    const std::uint64_t* low = begins_.data();
-    while (count > 1) {
-      const std::size_t half = count / 2;
-      low = low[half] <= address ? low + half : low;
-      count -= half;
-    }
-    const mapped_object& m = objects_[static_cast<std::size_t>(low - begins_.data())];
+    if (begins_.empty()) return nullptr;
+    const std::uint64_t* const begins = begins_.data();
+    const mapped_object& m =
+        objects_[detail::last_at_most(begins_.size(), [&](std::size_t i) { return begins[i] <= address; })];
     return address >= m.begin && address < m.end ? &m : nullptr;
   }
   /// The rule for a load address.

@@ -46,13 +46,9 @@ class batch_lane {
     object_ = nullptr;
     return look_ahead(cache);
   }
-  /// Goes on with what the last turn asked for: a return address, or a part of a table; false when the walk has ended.
+  /// Goes on with the return address that the last turn asked for; false when the walk has ended.
   template <class Cache>
   [[nodiscard]] bool go_on(Cache& cache) noexcept {
-    if constexpr (!is_no_cache<Cache>) {
-      if (awaited_ != awaited::return_address) [[unlikely]]
-        return go_on_looking_up(cache);
-    }
     const std::optional<std::uint64_t> word = item.memory(return_address_at_);
     if (!word) [[unlikely]]
       return end(stop::unreadable);
@@ -69,7 +65,6 @@ class batch_lane {
 
  private:
   static constexpr std::uint8_t fp_column = frame<Arch>::columns[Arch::frame_pointer];
-  enum class awaited : std::uint8_t { return_address, page, block };
 
   /// Writes the frame's pc, works out where its return address is and asks for it.
   template <class Cache>
@@ -87,26 +82,12 @@ class batch_lane {
       return look_up_in_table(cache);
     }
   }
-  /// What the cache has not is looked up in stages, for which the lane waits as for its stack: the table's page, its block,
-  /// the rule.
+  /// Looks up what the cache has not. Not in stages with a wait for each part of the table, which was tried: that gains
+  /// nothing, since other lanes have used those parts shortly before.
   template <class Cache>
-  [[nodiscard]] bool look_up_in_table(Cache& cache) noexcept {
+  [[nodiscard, gnu::noinline]] bool look_up_in_table(Cache& cache) noexcept {
     object_ = find_near(*item.space, object_, address_);
-    if (object_ == nullptr || object_->table.empty()) return follow(nullptr, cache);
-    __builtin_prefetch(object_->table.page_address(address_ - object_->bias));
-    awaited_ = awaited::page;
-    return true;
-  }
-  template <class Cache>
-  [[nodiscard, gnu::noinline]] bool go_on_looking_up(Cache& cache) noexcept {
-    const std::uint64_t link_address = address_ - object_->bias;
-    if (awaited_ == awaited::page) {
-      __builtin_prefetch(object_->table.block_address(link_address));
-      awaited_ = awaited::block;
-      return true;
-    }
-    awaited_ = awaited::return_address;
-    const std::byte* rule = object_->table.find(link_address);
+    const std::byte* rule = object_ == nullptr ? nullptr : object_->table.find(address_ - object_->bias);
     if (rule != nullptr) rule = keep(*item.space, address_, rule, cache[cache.place(pc_)]);
     return follow(rule, cache);
   }
@@ -160,7 +141,6 @@ class batch_lane {
   std::uint64_t cfa_ = 0;
   std::uint64_t return_address_at_ = 0;
   const mapped_object* object_ = nullptr;  // Where the last rule was looked up.
-  awaited awaited_ = awaited::return_address;
   bool of_signal_ = false;  // The caller's pc is the interrupted instruction.
 };
 

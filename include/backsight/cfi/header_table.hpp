@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <backsight/cfi/halving.hpp>
 #include <backsight/cfi/section.hpp>
 #include <backsight/core/bytes.hpp>
 #include <backsight/core/cursor.hpp>
@@ -88,20 +89,16 @@ class header_table {
   /// The index of the last pair that begins at or below `address`; size() when there is none. A binary search; in the
   /// usual encoding without branches on what it reads.
   [[nodiscard]] constexpr std::size_t find(std::uint64_t address) const noexcept {
-    std::size_t count = size();
+    const std::size_t count = size();
     if (count == 0) return 0;
     if (!is_usual()) [[unlikely]]
       return find_any(address);
     const auto distance = static_cast<std::int64_t>(address - address_);
     if (load<std::int32_t, O>(pairs_.data()) > distance) return count;
-    const std::byte* low = pairs_.data();
-    while (count > 1) {
-      const std::size_t half = count / 2;
-      const std::byte* middle = low + half * size_of<eh_frame_hdr_pair>;
-      low = load<std::int32_t, O>(middle) <= distance ? middle : low;
-      count -= half;
-    }
-    return static_cast<std::size_t>(low - pairs_.data()) / size_of<eh_frame_hdr_pair>;
+    const std::byte* const pairs = pairs_.data();
+    return detail::last_at_most(count, [&](std::size_t i) {
+      return load<std::int32_t, O>(pairs + i * size_of<eh_frame_hdr_pair>) <= distance;
+    });
   }
 
   /// Checks that the pairs ascend and that every FDE lies inside the section, an entry that begins where the pair says.
@@ -148,13 +145,7 @@ class header_table {
   }
   [[nodiscard]] constexpr std::size_t find_any(std::uint64_t address) const noexcept {
     if (location(0) > address) return size();
-    std::size_t low = 0;
-    for (std::size_t count = size(); count > 1;) {
-      const std::size_t half = count / 2;
-      if (location(low + half) <= address) low += half;
-      count -= half;
-    }
-    return low;
+    return detail::last_at_most(size(), [&](std::size_t i) { return location(i) <= address; });
   }
 
   byte_view pairs_;

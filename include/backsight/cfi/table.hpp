@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <backsight/cfi/halving.hpp>
 #include <backsight/cfi/table_format.hpp>
 #include <backsight/cfi/table_parts.hpp>
 #include <backsight/cfi/table_search.hpp>
@@ -90,7 +91,7 @@ class table_view : private detail::table_parts {
               const std::uint64_t address = bucket_begin + granule_.bytes(at);
               f(address, number_of(id < first_sequence_ ? rules_ + std::size_t{id} * rule_bytes_
                                                         : find_special(id, id_at, at, static_cast<std::uint8_t>(at))));
-              if (id == detail::id_aligned_gap) f((address | 15U) + 1, std::uint32_t{entry_rule_});
+              if (id == detail::id_aligned_gap) f((address | 15U) + 1, std::uint32_t{0});
             };
             // Of ids that begin together the last one counts.
             if (i + 1 < count && block[i] == block[i + 1]) continue;
@@ -110,21 +111,6 @@ class table_view : private detail::table_parts {
         }
       }
     }
-  }
-
-  /// Where find will look first, to be fetched ahead.
-  [[nodiscard]] const std::byte* page_address(std::uint64_t link_address) const noexcept {
-    const record<table_run, order::little> r(runs_);
-    const std::uint64_t page = granule_.count(link_address - r[table_run::begin]) >> 12;
-    return pages_ + (page < r[table_run::page_count] ? page : 0) * size_of<table_page>;
-  }
-
-  /// Where find will look next, once the page is there.
-  [[nodiscard]] const std::byte* block_address(std::uint64_t link_address) const noexcept {
-    const std::byte* page = page_address(link_address);
-    const std::uint64_t begin = record<table_run, order::little>(runs_)[table_run::begin];
-    const std::size_t bucket = granule_.count(link_address - begin) >> 8 & 15U;
-    return blocks_ + load<std::uint32_t, order::little>(page) + std::size_t{2} * detail::sum_before(page + 4, bucket);
   }
 
   /// The text of a rule whose shape has one, and what lies behind it; walk_general_rule reads it. Empty for others.
@@ -150,13 +136,10 @@ class table_view : private detail::table_parts {
 
  private:
   [[nodiscard]] const std::byte* find_run(std::uint64_t link_address) const noexcept {
-    std::size_t low = 0, count = run_count_;
-    while (count > 1) {
-      const std::size_t half = count / 2;
-      if (load<std::uint64_t, order::little>(runs_ + (low + half) * size_of<table_run>) <= link_address) low += half;
-      count -= half;
-    }
-    return runs_ + low * size_of<table_run>;
+    const auto begins_before = [&](std::size_t i) {
+      return load<std::uint64_t, order::little>(runs_ + i * size_of<table_run>) <= link_address;
+    };
+    return runs_ + detail::last_at_most(run_count_, begins_before) * size_of<table_run>;
   }
   static constexpr std::uint32_t before_bucket = 0xffffffffU;
 
@@ -194,9 +177,9 @@ class table_view : private detail::table_parts {
     if (id == detail::id_gap) return nullptr;
     if (id == detail::id_aligned_gap) {
       const std::uint8_t aligned = static_cast<std::uint8_t>(~(granule_.count(16) - 1U));
-      // From a bucket before: buckets begin at multiples of 16, so the entry rule is in force already.
+      // From a bucket before: buckets begin at multiples of 16, so rule 0 is in force already.
       if (start != before_bucket && (key & aligned) <= start) return nullptr;
-      return rules_ + std::size_t{entry_rule_} * rule_bytes_;
+      return rules_;
     }
     return rules_ + rare_number(at) * rule_bytes_;
   }

@@ -34,7 +34,7 @@ struct table_header {
   static constexpr field<"rule_count", std::uint32_t> rule_count{};
   static constexpr field<"general_bytes", std::uint32_t> general_bytes{};
   static constexpr field<"block_bytes", std::uint32_t> block_bytes{};
-  static constexpr field<"entry_rule", std::uint8_t> entry_rule{};
+  static constexpr padding<8> reserved_byte{};
   static constexpr field<"build_id_bytes", std::uint8_t> build_id_bytes{};
   static constexpr field<"sequence_count", std::uint8_t> sequence_count{};
   static constexpr field<"rare_ids", std::uint8_t> rare_ids{};
@@ -44,7 +44,7 @@ struct table_header {
   static constexpr padding<192> reserved_end{};
   static constexpr layout fields{magic,         checksum,    file_bytes, version,        machine,        address_size,
                                  granule_bits,  rule_bytes,  profile,    run_count,      page_count,     rule_count,
-                                 general_bytes, block_bytes, entry_rule, build_id_bytes, sequence_count, rare_ids,
+                                 general_bytes, block_bytes, reserved_byte, build_id_bytes, sequence_count, rare_ids,
                                  reserved,      build_id,    row_count,  reserved_end};
 };
 static_assert(schema<table_header>);

@@ -16,8 +16,6 @@
 
 namespace backsight::cfi::detail {
 
-using backsight::checksum;
-
 /// Where the parts of a table lie, and whether they are sound.
 class table_parts {
  public:
@@ -60,7 +58,6 @@ class table_parts {
   std::size_t rule_bytes_ = 0;
   std::size_t block_bytes_ = 0;
   granule granule_;
-  std::uint8_t entry_rule_ = 0;
   std::uint8_t first_sequence_ = id_aligned_gap;
   std::uint8_t first_rare_ = id_aligned_gap;
 
@@ -87,7 +84,6 @@ inline result<table_parts> table_parts::find_parts(byte_view bytes) noexcept {
   t.rule_bytes_ = h[table_header::rule_bytes];
   const int granule_bits = h[table_header::granule_bits];
   t.granule_ = granule(granule_bits);
-  t.entry_rule_ = h[table_header::entry_rule];
   t.run_count_ = h[table_header::run_count];
   t.page_count_ = h[table_header::page_count];
   t.rule_count_ = h[table_header::rule_count];
@@ -124,7 +120,6 @@ inline result<table_parts> table_parts::find_parts(byte_view bytes) noexcept {
 inline trace_error table_parts::check() const noexcept {
   if (checksum(bytes_.subspan(16)) != header()[table_header::checksum]) return {errc::checksum, 8};
   if (block_bytes_ < 1 + block_slack) return {errc::bad_size, 16};
-  if (entry_rule_ >= rule_count_ && rule_count_ != 0) return {errc::out_of_range, 52};
   std::uint64_t next_page = 0, previous_end = 0;
   for (std::size_t i = 0; i < run_count_; ++i) {
     const record<table_run, order::little> r(runs_ + i * size_of<table_run>);
@@ -152,7 +147,7 @@ inline trace_error table_parts::check() const noexcept {
 inline bool table_parts::is_sound_rule(const std::byte* rule) const noexcept {
   const rule_view r(rule);
   const rule_shape shape = r[unwind_rule::shape];
-  if (shape > rule_shape::signal) return false;
+  if (shape < rule_shape::common || shape > rule_shape::signal) return false;
   if (!has_text(shape)) return true;
   const byte_view from = general_at(rule);
   if (from.empty()) return false;

@@ -23,7 +23,7 @@ inline constexpr std::size_t most_sequence_rows = 16;
 inline constexpr std::size_t most_rare_ids = 8;
 /// Ids of rows. From 0 on the most frequent rules, by number; then sequences; then ids of rare rules, of which each stands
 /// for 256 by the id in front; then these.
-inline constexpr std::uint8_t id_aligned_gap = 253;  ///< Nothing up to the next multiple of 16, then the entry rule.
+inline constexpr std::uint8_t id_aligned_gap = 253;  ///< Nothing up to the next multiple of 16, then rule 0, that of entries.
 inline constexpr std::uint8_t id_gap = 254;          ///< Nothing.
 inline constexpr std::uint8_t id_rarest = 255;       ///< The rule whose number the two ids in front are.
 

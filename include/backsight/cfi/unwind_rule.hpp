@@ -14,12 +14,11 @@ namespace backsight::cfi {
 /// register, and n a byte of the rule. Below `common` and `outermost`, `cfa_offset` is where the rule's text lies among
 /// the general rules; the text says the same as the equations, and `signal` besides what a lane has no room for.
 enum class rule_shape : std::uint8_t {
-  none,       // no call frame information
-  common,     // cfa = b + offset; ra = *(cfa + w*n), or unchanged when n = 0; each saved s: *(cfa + w*n), or unchanged
-  outermost,  // the return address is undefined: there is no caller
-  general,    // everything else
-  aligned,    // cfa = *(b + w*n), or b + w*n; ra = *(cfa + w*n); each saved s: *(b + w + w*n), or unchanged when n = 0
-  signal,     // the same, and ra = *(b + w*n); a list of other registers, *(b + w + w*n) too, lies before the text
+  common = 1,  // cfa = b + offset; ra = *(cfa + w*n), or unchanged when n = 0; each saved s: *(cfa + w*n), or unchanged
+  outermost,   // the return address is undefined: there is no caller
+  general,     // everything else
+  aligned,     // cfa = *(b + w*n), or b + w*n; ra = *(cfa + w*n); each saved s: *(b + w + w*n), or unchanged when n = 0
+  signal,      // the same, and ra = *(b + w*n); a list of other registers, *(b + w + w*n) too, lies before the text
 };
 
 /// A rule of this shape has a text among the general rules.

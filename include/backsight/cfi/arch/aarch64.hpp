@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 
+#include <backsight/cfi/arch.hpp>
 #include <backsight/core/bytes.hpp>
 
 namespace backsight::cfi::arch {
@@ -21,10 +22,8 @@ struct aarch64 {
   static constexpr unsigned return_address = 30;
   static constexpr std::array<std::uint8_t, 19> saved{19, 20, 21, 22, 23, 24, 25, 26, 27, 28,
                                                       29, 72, 73, 74, 75, 76, 77, 78, 79};
-  /// The return address column stands for the pc itself, and expressions may read it.
   static constexpr bool return_address_is_pc = false;
   static constexpr bool signs_return_addresses = true;
-  /// Whether a call pushes the return address, as the word below the CFA.
   static constexpr bool pushes_return_addresses = false;
   /// Clears what pointer authentication adds to an address of user space: bits 48 to 54 and 56 to 63; bit 55 selects
   /// the half of the address space and is what they are filled with (Arm ARM, "Pointer authentication").
@@ -36,5 +35,6 @@ struct aarch64 {
   static constexpr std::int64_t frame_record_return_address = 8;
   static constexpr std::int64_t frame_record_size = 16;
 };
+static_assert(architecture<aarch64>);
 
 }  // namespace backsight::cfi::arch

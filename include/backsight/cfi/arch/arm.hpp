@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 
+#include <backsight/cfi/arch.hpp>
 #include <backsight/core/bytes.hpp>
 
 namespace backsight::cfi::arch {
@@ -20,10 +21,8 @@ struct arm {
   static constexpr unsigned frame_pointer = 11;
   static constexpr unsigned return_address = 14;
   static constexpr std::array<std::uint8_t, 8> saved{4, 5, 6, 7, 8, 9, 10, 11};
-  /// The return address column stands for the pc itself, and expressions may read it.
   static constexpr bool return_address_is_pc = false;
   static constexpr bool signs_return_addresses = false;
-  /// Whether a call pushes the return address, as the word below the CFA.
   static constexpr bool pushes_return_addresses = false;
   /// Clears the Thumb bit.
   [[nodiscard]] static constexpr std::uint64_t code_address(std::uint64_t value) noexcept {
@@ -33,5 +32,6 @@ struct arm {
   static constexpr std::int64_t frame_record_return_address = 4;
   static constexpr std::int64_t frame_record_size = 8;
 };
+static_assert(architecture<arm>);
 
 }  // namespace backsight::cfi::arch

@@ -22,17 +22,30 @@ struct generic {
 
 namespace backsight::cfi {
 
+namespace detail {
+
+template <architecture... All>
+struct architectures {};
+
+/// All that are known.
+using known_architectures = architectures<arch::x86_64, arch::i386, arch::aarch64, arch::riscv64, arch::arm>;
+
+template <class F>
+constexpr decltype(auto) with_one_of(elf::machine, architectures<>, F&& f) {
+  return f(arch::generic{});
+}
+template <class F, class First, class... Rest>
+constexpr decltype(auto) with_one_of(elf::machine machine, architectures<First, Rest...>, F&& f) {
+  if (static_cast<std::uint16_t>(machine) == First::elf_machine) return f(First{});
+  return with_one_of(machine, architectures<Rest...>{}, f);
+}
+
+}  // namespace detail
+
 /// Calls `f(architecture)` with the architecture of an ELF machine, or with arch::generic for one that has no header.
 template <class F>
 constexpr decltype(auto) with_arch(elf::machine machine, F&& f) {
-  switch (machine) {
-    case elf::machine::x86_64: return f(arch::x86_64{});
-    case elf::machine::i386: return f(arch::i386{});
-    case elf::machine::aarch64: return f(arch::aarch64{});
-    case elf::machine::riscv: return f(arch::riscv64{});
-    case elf::machine::arm: return f(arch::arm{});
-    default: return f(arch::generic{});
-  }
+  return detail::with_one_of(machine, detail::known_architectures{}, f);
 }
 
 }  // namespace backsight::cfi

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 
+#include <backsight/cfi/arch.hpp>
 #include <backsight/core/bytes.hpp>
 
 namespace backsight::cfi::arch {
@@ -20,15 +21,14 @@ struct i386 {
   static constexpr unsigned frame_pointer = 5;
   static constexpr unsigned return_address = 8;
   static constexpr std::array<std::uint8_t, 4> saved{3, 5, 6, 7};
-  /// The return address column stands for the pc itself, and expressions may read it.
   static constexpr bool return_address_is_pc = true;
   static constexpr bool signs_return_addresses = false;
-  /// Whether a call pushes the return address, as the word below the CFA.
   static constexpr bool pushes_return_addresses = true;
   [[nodiscard]] static constexpr std::uint64_t code_address(std::uint64_t value) noexcept { return value; }
   static constexpr std::int64_t frame_record_offset = 0;
   static constexpr std::int64_t frame_record_return_address = 4;
   static constexpr std::int64_t frame_record_size = 8;
 };
+static_assert(architecture<i386>);
 
 }  // namespace backsight::cfi::arch

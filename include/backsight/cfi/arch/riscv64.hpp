@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 
+#include <backsight/cfi/arch.hpp>
 #include <backsight/core/bytes.hpp>
 
 namespace backsight::cfi::arch {
@@ -21,10 +22,8 @@ struct riscv64 {
   static constexpr unsigned return_address = 1;
   static constexpr std::array<std::uint8_t, 24> saved{8,  9,  18, 19, 20, 21, 22, 23, 24, 25, 26, 27,
                                                       40, 41, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59};
-  /// The return address column stands for the pc itself, and expressions may read it.
   static constexpr bool return_address_is_pc = false;
   static constexpr bool signs_return_addresses = false;
-  /// Whether a call pushes the return address, as the word below the CFA.
   static constexpr bool pushes_return_addresses = false;
   [[nodiscard]] static constexpr std::uint64_t code_address(std::uint64_t value) noexcept { return value; }
   /// The frame pointer is the CFA: the return address lies 8 below, the frame pointer of the caller 16 below.
@@ -32,5 +31,6 @@ struct riscv64 {
   static constexpr std::int64_t frame_record_return_address = 8;
   static constexpr std::int64_t frame_record_size = 16;
 };
+static_assert(architecture<riscv64>);
 
 }  // namespace backsight::cfi::arch

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 
+#include <backsight/cfi/arch.hpp>
 #include <backsight/core/bytes.hpp>
 
 namespace backsight::cfi::arch {
@@ -15,24 +16,19 @@ struct x86_64 {
   static constexpr std::uint16_t elf_machine = 62;
   static constexpr order byte_order = order::little;
   static constexpr unsigned address_size = 8;
-  /// Registers that a frame holds: those below this number.
   static constexpr unsigned register_count = 17;
   static constexpr unsigned stack_pointer = 7;
   static constexpr unsigned frame_pointer = 6;
   static constexpr unsigned return_address = 16;
-  /// The registers that a callee preserves: the columns of a table besides return address and stack pointer.
   static constexpr std::array<std::uint8_t, 6> saved{3, 6, 12, 13, 14, 15};
-  /// The return address column stands for the pc itself, and expressions may read it.
   static constexpr bool return_address_is_pc = true;
   static constexpr bool signs_return_addresses = false;
-  /// Whether a call pushes the return address, as the word below the CFA.
   static constexpr bool pushes_return_addresses = true;
-  /// A return address as an address of code.
   [[nodiscard]] static constexpr std::uint64_t code_address(std::uint64_t value) noexcept { return value; }
-  /// With frame pointers: the caller has its frame pointer at *fp, its return address at *(fp + 8), its sp at fp + 16.
   static constexpr std::int64_t frame_record_offset = 0;
   static constexpr std::int64_t frame_record_return_address = 8;
   static constexpr std::int64_t frame_record_size = 16;
 };
+static_assert(architecture<x86_64>);
 
 }  // namespace backsight::cfi::arch

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -122,8 +123,10 @@ class sequence_learner {
     if (symbols_.empty()) return;
     kinds_.resize(256);
     for (std::size_t id = 0; id < 256; ++id) kinds_[id].rows = {{0}, {static_cast<std::uint8_t>(id)}};
-    slots_.assign(std::size_t{1} << slot_bits, 0);
+    slot_bits_ = static_cast<unsigned>(std::bit_width(symbols_.size() * 4));
+    slots_.assign(std::size_t{1} << slot_bits_, 0);
     pair_of_.assign(symbols_.size(), none);
+    pairs_.reserve(symbols_.size());
     for (std::uint32_t i = 0; i < symbols_.size(); ++i) ++kinds_[symbols_[i].id].uses;
     for (std::uint32_t i = 0; i < symbols_.size(); ++i) count_pair(i);
     queue_new_counts();
@@ -145,7 +148,6 @@ class sequence_learner {
 
  private:
   static constexpr std::uint32_t none = 0xffffffffU;
-  static constexpr unsigned slot_bits = 15;
 
   struct symbol {
     std::uint32_t id = 0;     // Of a row, or 256 and the number of a sequence.
@@ -173,7 +175,7 @@ class sequence_learner {
   /// The number of the pair that a symbol begins.
   [[nodiscard]] std::uint32_t pair_number(std::uint32_t a, std::uint32_t distance, std::uint32_t b) {
     const std::uint64_t hash = ((std::uint64_t{a} << 20 | std::uint64_t{distance} << 10 | b) + 1) * 0x9e3779b97f4a7c15U;
-    for (auto at = static_cast<std::size_t>(hash >> (64 - slot_bits));; at = (at + 1) & (slots_.size() - 1)) {
+    for (auto at = static_cast<std::size_t>(hash >> (64 - slot_bits_));; at = (at + 1) & (slots_.size() - 1)) {
       if (slots_[at] == 0) {
         // So many pairs are far more than a sample has.
         if (pairs_.size() * 2 >= slots_.size()) return none;
@@ -262,6 +264,7 @@ class sequence_learner {
     queue_new_counts();
   }
 
+  unsigned slot_bits_ = 0;  // There are so many slots, 2 to this: more than four for each symbol.
   std::vector<symbol> symbols_;
   std::vector<symbol_kind> kinds_;  // By id.
   std::vector<pair> pairs_;

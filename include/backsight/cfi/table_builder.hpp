@@ -179,7 +179,7 @@ template <class Arch, order O, class Report>
     if (e.section == 0) first_section_covered = std::max(first_section_covered, e.end);
   }
   rows.add(covered, rows.no_rule);
-  entries = {};  // Their memory is that of the table now.
+  std::vector<table_entry>().swap(entries);  // Their memory is that of the table now; an empty list would keep it.
   auto bytes = encoder.encode(rows, options.build_id, options.find_sequences);
   if (!bytes) return bytes.error();
   return table::of_encoder(std::move(*bytes));

@@ -49,7 +49,9 @@ class table_writer {
   }
 
  private:
-  static constexpr std::size_t sample_pieces = 16, piece_rows = 256;
+  // Sequences are learnt from a sixteenth of the rows, 512 to 4096, in pieces from all over the file. 4096 of every file
+  // take a tenth more time for tables that are half a percent smaller.
+  static constexpr std::size_t sample_pieces = 16, least_piece = 32, largest_piece = 256;
   static constexpr std::uint64_t longest_hole = 64;  // Pages without a row that are worth storing to keep a run whole.
 
   [[nodiscard]] std::size_t rule_count() const noexcept { return of_.rules.size() / of_.rule_bytes; }
@@ -77,7 +79,8 @@ class table_writer {
   void count_uses() {
     uses_.assign(rule_count(), 0);
     uses_behind_gaps_.assign(rule_count(), 0);
-    const std::size_t between = std::max<std::size_t>(rows_.size() / sample_pieces, piece_rows);
+    piece_rows_ = std::clamp(rows_.size() / (sample_pieces * sample_pieces), least_piece, largest_piece);
+    const std::size_t between = std::max(rows_.size() / sample_pieces, piece_rows_);
     std::uint64_t bits = 16;
     std::size_t row = 0;
     for (window at{packed_rows::reader(rows_)}; !at.done; ++row) {
@@ -89,7 +92,7 @@ class table_writer {
     }
     granule_bits_ = std::countr_zero(bits);
   }
-  /// The most frequent rules have one-byte ids; the entry rule is the first.
+  /// The most frequent rules have one-byte ids; the first is that of entries, which follows most aligned gaps.
   void rank_rules() {
     entry_ = static_cast<std::uint32_t>(std::max_element(uses_behind_gaps_.begin(), uses_behind_gaps_.end()) -
                                         uses_behind_gaps_.begin());
@@ -136,7 +139,7 @@ class table_writer {
     sequence_learner learner;
     std::size_t rows = 0;
     for (window at : pieces_) {
-      rows += piece_rows;
+      rows += piece_rows_;
       const std::uint64_t bucket_bytes = granule_.bytes(256);
       while (!at.done && learner.size() < rows) {
         take_bucket(at, at.now.start / bucket_bytes * bucket_bytes,
@@ -282,6 +285,7 @@ class table_writer {
   granule granule_;
   std::uint32_t entry_ = 0;
   std::size_t rare_ids_ = 0;
+  std::size_t piece_rows_ = least_piece;
   std::vector<std::uint32_t> uses_, uses_behind_gaps_, ranked_;
   std::vector<std::uint16_t> order_of_;
   std::vector<window> pieces_;

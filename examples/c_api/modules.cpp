@@ -96,15 +96,15 @@ struct own_modules {
   std::vector<code_module> found;
 
   void take(const dl_phdr_info& info) {
-    const auto object = cfi::detail::own_object_of(info);
+    const auto object = cfi::loaded_frames::of(info);
     if (!object) return;
-    const std::uint64_t print = cfi::detail::print_of(*object);
+    const std::uint64_t print = object->fingerprint();
     shared_table table;
     for (const code_module& old : before) {
-      if (old.origin == origin::own && old.key == object->header_address && old.print == print) table = old.table;
+      if (old.origin == origin::own && old.key == object->header_address() && old.print == print) table = old.table;
     }
     if (!table) {
-      auto built = cfi::detail::build_own_table(*object, info.dlpi_addr);
+      auto built = object->build_table();
       if (!built) return;
       table = share(std::move(built.value()));
     }
@@ -118,7 +118,7 @@ struct own_modules {
       m.bias = info.dlpi_addr;
       m.table = table;
       m.origin = origin::own;
-      m.key = object->header_address;
+      m.key = object->header_address();
       m.print = print;
       found.push_back(std::move(m));
     }

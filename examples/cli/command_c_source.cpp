@@ -24,6 +24,7 @@
 
 #include <backsight/cfi/arch/generic.hpp>
 #include <backsight/cfi/c_source.hpp>
+#include <backsight/core/checksum.hpp>
 #include <backsight/core/escape.hpp>
 #include <backsight/core/text.hpp>
 #include <backsight/elf/symbols.hpp>
@@ -118,7 +119,7 @@ int emit_source(const c_source_options& options) {
   std::vector<cfi::c_function> functions;
   if (options.names) functions = functions_of(input.image);
   wanted.names = functions;
-  if (!cfi::detail::is_c_identifier(wanted.prefix)) {
+  if (!cfi::is_c_identifier(wanted.prefix)) {
     say("backsight: %s is not an identifier of C\n", options.prefix.c_str());
     return usage;
   }
@@ -213,7 +214,7 @@ int compile_one(const std::string& path, const c_source_options& options, const 
   if (id.empty()) {
     const bs::byte_view bytes = std::as_bytes(std::span(text));
     id = "text-";
-    (void)bs::text::hexadecimal(std::back_inserter(id), cfi::detail::checksum(bytes), 16);
+    (void)bs::text::hexadecimal(std::back_inserter(id), bs::checksum(bytes), 16);
   }
   const std::string stem = options.output + "/" + id;
   const bool cached = holds(stem + ".c", text) && ::access((stem + ".so").c_str(), R_OK) == 0;

@@ -8,8 +8,9 @@
 #include <backsight/cfi/c_rows.hpp>
 #include <backsight/cfi/c_writer.hpp>
 
-namespace backsight::cfi::detail {
+namespace backsight::cfi {
 
+/// Whether emitted functions may have a text as the prefix of their names.
 [[nodiscard]] constexpr bool is_c_identifier(std::string_view text) noexcept {
   if (text.empty() || (text[0] >= '0' && text[0] <= '9')) return false;
   for (const char c : text) {
@@ -18,6 +19,8 @@ namespace backsight::cfi::detail {
   }
   return true;
 }
+
+namespace detail {
 
 /// The context that all emitted files of a machine share; guarded, so that several may be compiled together.
 template <class Arch, class Out>
@@ -102,4 +105,6 @@ static inline size_t backsight_walk(struct backsight_context *c, const struct ba
 )");
 }
 
-}  // namespace backsight::cfi::detail
+}  // namespace detail
+
+}  // namespace backsight::cfi

@@ -52,7 +52,7 @@ result<Out> emit_c(Out to, const table_view& from, const c_options& options = {}
   if (!from.empty() && (from.machine() != Arch::elf_machine || from.rule_bytes() != rule_size<Arch>)) {
     return {std::move(to), {errc::unsupported_type, 0}};
   }
-  if (!detail::is_c_identifier(options.prefix)) return {std::move(to), {errc::bad_string, 0}};
+  if (!is_c_identifier(options.prefix)) return {std::move(to), {errc::bad_string, 0}};
   const detail::c_rows<Arch> rows(from, options.registers);
   detail::c_writer<Out> out(std::move(to), options.prefix, options.deref, Arch::address_size);
   const auto p = options.prefix;

@@ -89,62 +89,62 @@ class own_memory {
 #endif
 }
 
-namespace detail {
+/// The call frame information of a loaded object, in its own mapped segments: for programs that keep tables of their own
+/// process otherwise than own_process does. Valid while the object is loaded.
+class loaded_frames {
+ public:
+  /// Absent for an object without .eh_frame_hdr.
+  [[nodiscard]] static std::optional<loaded_frames> of(const dl_phdr_info& info) noexcept {
+    loaded_frames found;
+    found.base_ = info.dlpi_addr;
+    for (unsigned i = 0; i < info.dlpi_phnum; ++i) {
+      const auto& segment = info.dlpi_phdr[i];
+      if (segment.p_type != PT_GNU_EH_FRAME) continue;
+      found.header_address_ = info.dlpi_addr + segment.p_vaddr;
+      found.header_ = bytes_at(found.header_address_, segment.p_memsz);
+    }
+    if (found.header_.empty()) return std::nullopt;
+    const auto table = header_table<order::little>::open(found.header_, found.header_address_, 8);
+    found.eh_frame_ = table.partial().eh_frame_address();
+    for (unsigned i = 0; i < info.dlpi_phnum; ++i) {
+      const auto& segment = info.dlpi_phdr[i];
+      const std::uint64_t begin = info.dlpi_addr + segment.p_vaddr;
+      if (segment.p_type != PT_LOAD || found.eh_frame_ < begin || found.eh_frame_ - begin >= segment.p_memsz) continue;
+      found.to_segment_end_ = bytes_at(found.eh_frame_, segment.p_memsz - (found.eh_frame_ - begin));
+    }
+    if (found.to_segment_end_.empty()) return std::nullopt;
+    return found;
+  }
 
-/// The call frame information of a loaded object, in its own mapped segments.
-struct own_object {
-  byte_view header;
-  std::uint64_t header_address = 0;
-  byte_view code_to_end;  // From .eh_frame to the end of its segment.
-  std::uint64_t eh_frame = 0;
+  /// Where .eh_frame_hdr lies, which tells objects apart that are loaded at one time.
+  [[nodiscard]] std::uint64_t header_address() const noexcept { return header_address_; }
+  /// Tells objects apart that lie at the same place, one after the other: by the bytes of .eh_frame_hdr.
+  [[nodiscard]] std::uint64_t fingerprint() const noexcept {
+    std::uint64_t hash = 0xcbf29ce484222325U;
+    for (const std::byte b : header_) hash = (hash ^ std::to_integer<std::uint64_t>(b)) * 0x100000001b3U;
+    return hash;
+  }
+  /// The object's table, for its link-time addresses: by the header's list of FDEs, or without one by a look at all of
+  /// them. Allocates. Errors: those of build_table.
+  [[nodiscard]] result<table> build_table() const {
+    section_info about;
+    about.address = eh_frame_ - base_;
+    about.code_at_zero = false;
+    const section<order::little> in(to_segment_end_, about);
+    const auto listed = header_table<order::little>::open(header_, header_address_ - base_, 8);
+    if (listed.partial().has_table()) return cfi::build_table<native_arch>(in, listed.partial());
+    const auto bytes = in.bytes().first(static_cast<std::size_t>(eh_frame_extent(in, listed.partial())));
+    return cfi::build_table<native_arch>(section<order::little>(bytes, in.info()));
+  }
+
+ private:
+  [[nodiscard]] static byte_view bytes_at(std::uint64_t address, std::uint64_t size) noexcept {
+    return {reinterpret_cast<const std::byte*>(address), static_cast<std::size_t>(size)};
+  }
+
+  byte_view header_, to_segment_end_;
+  std::uint64_t base_ = 0, header_address_ = 0, eh_frame_ = 0;
 };
-
-[[nodiscard]] inline byte_view own_bytes(std::uint64_t address, std::uint64_t size) noexcept {
-  return {reinterpret_cast<const std::byte*>(address), static_cast<std::size_t>(size)};
-}
-
-[[nodiscard]] inline std::optional<own_object> own_object_of(const dl_phdr_info& info) noexcept {
-  own_object found;
-  for (unsigned i = 0; i < info.dlpi_phnum; ++i) {
-    const auto& segment = info.dlpi_phdr[i];
-    if (segment.p_type != PT_GNU_EH_FRAME) continue;
-    found.header_address = info.dlpi_addr + segment.p_vaddr;
-    found.header = own_bytes(found.header_address, segment.p_memsz);
-  }
-  if (found.header.empty()) return std::nullopt;
-  const auto table = header_table<order::little>::open(found.header, found.header_address, 8);
-  found.eh_frame = table.partial().eh_frame_address();
-  for (unsigned i = 0; i < info.dlpi_phnum; ++i) {
-    const auto& segment = info.dlpi_phdr[i];
-    const std::uint64_t begin = info.dlpi_addr + segment.p_vaddr;
-    if (segment.p_type != PT_LOAD || found.eh_frame < begin || found.eh_frame - begin >= segment.p_memsz) continue;
-    found.code_to_end = own_bytes(found.eh_frame, segment.p_memsz - (found.eh_frame - begin));
-  }
-  if (found.code_to_end.empty()) return std::nullopt;
-  return found;
-}
-
-/// The table of a loaded object, for its link-time addresses: by the header's list of FDEs, or without one by a look at all
-/// of them. Errors: those of build_table.
-[[nodiscard]] inline result<table> build_own_table(const own_object& of, std::uint64_t base) {
-  section_info about;
-  about.address = of.eh_frame - base;
-  about.code_at_zero = false;
-  const section<order::little> in(of.code_to_end, about);
-  const auto listed = header_table<order::little>::open(of.header, of.header_address - base, 8);
-  if (listed.partial().has_table()) return build_table<native_arch>(in, listed.partial());
-  const auto bytes = in.bytes().first(static_cast<std::size_t>(eh_frame_extent(in, listed.partial())));
-  return build_table<native_arch>(section<order::little>(bytes, in.info()));
-}
-
-/// Tells loaded objects apart that lie at the same place, one after the other: by the bytes of .eh_frame_hdr.
-[[nodiscard]] inline std::uint64_t print_of(const own_object& of) noexcept {
-  std::uint64_t hash = 0xcbf29ce484222325U;
-  for (const std::byte b : of.header) hash = (hash ^ std::to_integer<std::uint64_t>(b)) * 0x100000001b3U;
-  return hash;
-}
-
-}  // namespace detail
 
 /// The objects of the own process and a table for each. Construct it, or call refresh() after dlopen and dlclose, outside
 /// of signal handlers: both allocate. Reading is safe for any thread and in signal handlers.
@@ -191,17 +191,17 @@ class own_process {
   };
 
   void take(const dl_phdr_info& info, std::vector<object>& before) {
-    const auto found = detail::own_object_of(info);
+    const auto found = loaded_frames::of(info);
     if (!found) return;
     object o;
     o.base = info.dlpi_addr;
-    o.header = found->header_address;
-    o.print = detail::print_of(*found);
+    o.header = found->header_address();
+    o.print = found->fingerprint();
     for (object& old : before) {
       if (old.base == o.base && old.header == o.header && old.print == o.print) o.compiled = std::move(old.compiled);
     }
     if (o.compiled.view().empty()) {
-      auto built = detail::build_own_table(*found, info.dlpi_addr);
+      auto built = found->build_table();
       if (!built) return;
       o.compiled = std::move(built.value());
     }

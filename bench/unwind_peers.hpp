@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The same samples through GNU libunwind (remote accessors, search in .eh_frame_hdr) and elfutils libdw, where installed.
+// The same samples through GNU libunwind (remote accessors, search in .eh_frame_hdr) and elfutils libdw, where installed, and
+// through framehop and gimli, from the library that bench/peers/build.sh makes.
+
+#include <dlfcn.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -74,6 +77,80 @@ struct target {
     std::memcpy(&value, at->bytes.data() + inside, 8);
     return true;
   }
+};
+
+/// framehop and gimli, by the C functions of bench/peers/src/lib.rs.
+class rust_peers {
+ public:
+  rust_peers(const char* library, const sample_corpus& corpus) : handle_(::dlopen(library, RTLD_NOW | RTLD_LOCAL)) {
+    if (handle_ == nullptr) return;
+    find(make_, "peers_new"), find(free_, "peers_free"), find(process_, "peers_process");
+    find(framehop_, "peers_walk_framehop"), find(gimli_, "peers_walk_gimli");
+    if (make_ == nullptr || free_ == nullptr || process_ == nullptr || framehop_ == nullptr || gimli_ == nullptr) return;
+    peers_ = make_();
+    for (const auto& space : corpus.spaces) {
+      std::vector<module_of> modules;
+      for (const auto& m : space.objects()) {
+        module_of one{m.begin, m.end, m.bias, {}, {}};
+        if (const auto found = backsight::cfi::find_frame_section(corpus.images[m.id], backsight::cfi::section_kind::eh_frame))
+          one.eh_frame = {found->bytes.data(), found->bytes.size(), found->info.address};
+        if (const auto found = backsight::cfi::find_frame_header(corpus.images[m.id]))
+          one.header = {found->bytes.data(), found->bytes.size(), found->info.address};
+        modules.push_back(one);
+      }
+      process_(peers_, modules.data(), modules.size());
+    }
+  }
+  ~rust_peers() {
+    if (peers_ != nullptr) free_(peers_);
+  }
+  rust_peers(const rust_peers&) = delete;
+  rust_peers& operator=(const rust_peers&) = delete;
+
+  [[nodiscard]] bool loaded() const noexcept { return peers_ != nullptr; }
+  std::size_t walk_framehop(const stack_samples::sample& sample, std::uint64_t* pcs, std::size_t room) {
+    return walk(framehop_, sample, pcs, room);
+  }
+  std::size_t walk_gimli(const stack_samples::sample& sample, std::uint64_t* pcs, std::size_t room) {
+    return walk(gimli_, sample, pcs, room);
+  }
+
+ private:
+  struct bytes_of {
+    const void* bytes = nullptr;
+    std::uint64_t size = 0, address = 0;
+  };
+  struct module_of {
+    std::uint64_t begin, end, bias;
+    bytes_of eh_frame, header;
+  };
+  struct sample_of {
+    std::uint64_t registers[17];
+    std::uint64_t stack_base;
+    const void* stack;
+    std::uint64_t stack_size;
+  };
+  using walk_function = std::uint64_t (*)(void*, std::uint64_t, const sample_of*, std::uint64_t*, std::uint64_t);
+
+  template <class F>
+  void find(F*& function, const char* name) {
+    function = reinterpret_cast<F*>(::dlsym(handle_, name));
+  }
+  std::size_t walk(walk_function by, const stack_samples::sample& s, std::uint64_t* pcs, std::size_t room) {
+    sample_of one{};
+    std::copy(s.registers.begin(), s.registers.end(), one.registers);
+    one.stack_base = s.stack_base;
+    one.stack = s.stack.data();
+    one.stack_size = s.stack.size();
+    return static_cast<std::size_t>(by(peers_, s.map_set, &one, pcs, room));
+  }
+
+  void* handle_;
+  void* peers_ = nullptr;
+  void* (*make_)() = nullptr;
+  void (*free_)(void*) = nullptr;
+  void (*process_)(void*, const module_of*, std::uint64_t) = nullptr;
+  walk_function framehop_ = nullptr, gimli_ = nullptr;
 };
 
 #if defined(BACKSIGHT_HAS_LIBUNWIND)

@@ -22,6 +22,7 @@ set(BACKSIGHT_HEADERS
   include/backsight/cfi/apple/mach_o.hpp
   include/backsight/cfi/apple/rows.hpp
   include/backsight/cfi/apple/unwind_info.hpp
+  include/backsight/cfi/arch.hpp
   include/backsight/cfi/arch/aarch64.hpp
   include/backsight/cfi/arch/arm.hpp
   include/backsight/cfi/arch/generic.hpp
@@ -29,6 +30,7 @@ set(BACKSIGHT_HEADERS
   include/backsight/cfi/arch/riscv64.hpp
   include/backsight/cfi/arch/x86_64.hpp
   include/backsight/cfi/batch.hpp
+  include/backsight/cfi/bpf_pages.hpp
   include/backsight/cfi/c_code_form.hpp
   include/backsight/cfi/c_expression.hpp
   include/backsight/cfi/c_names.hpp
@@ -46,6 +48,7 @@ set(BACKSIGHT_HEADERS
   include/backsight/cfi/frame.hpp
   include/backsight/cfi/frame_sections.hpp
   include/backsight/cfi/general_rule.hpp
+  include/backsight/cfi/halving.hpp
   include/backsight/cfi/header_table.hpp
   include/backsight/cfi/in_process.hpp
   include/backsight/cfi/interpreter.hpp

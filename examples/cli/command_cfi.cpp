@@ -14,6 +14,7 @@
 #include <CLI/CLI.hpp>
 
 #include <backsight/cfi/arch/generic.hpp>
+#include <backsight/cfi/bpf_pages.hpp>
 #include <backsight/cfi/cie_reader.hpp>
 #include <backsight/cfi/frame_sections.hpp>
 #include <backsight/cfi/program.hpp>
@@ -39,6 +40,7 @@ struct cfi_options {
   std::string code;  // The section of code in an object file.
   std::string output;
   std::string profile = "callee-saved";
+  std::string form = "table";
   std::vector<std::string> addresses;
   bool merged = false;
   bool full = false;
@@ -268,13 +270,36 @@ int make_table(const cfi_options& options, elf_input& input, cfi::table_profile 
   return known ? code : report_error(input.path, "no unwind tables for this machine and byte order");
 }
 
+/// The table in pages for the kernel's BPF.
+int write_pages(const cfi_options& options, const elf_input& input, const cfi::table_view& table, int code) {
+  const auto made = cfi::make_bpf_pages(table);
+  if (!made) {
+    const bool other = made.error().code == bs::errc::unsupported_type;
+    return other ? report_error(input.path, "pages for BPF are for x86-64") : report_error(input.path, made.error());
+  }
+  output out(options.output);
+  out.write({reinterpret_cast<const char*>(made->bytes.data()), made->bytes.size()});
+  code = out.close(code);
+  if (code == success && options.output != "-") {
+    say("%zu pages of 4096 bytes, %" PRIu64 " rows, %zu rules that need expressions\n",
+        made->bytes.size() / cfi::bpf_pages::page_bytes, table.row_count(), made->general_rules);
+  }
+  return code;
+}
+
 int write_table(const cfi_options& options) {
+  const bool in_pages = options.form == "bpf";
+  if (in_pages && options.profile == "all") {
+    say("backsight: --profile all does not apply to --form bpf, which keeps what callees preserve\n");
+    return usage;
+  }
   elf_input input;
   if (const int code = input.open(options.path); code != success) return code;
   const auto profile = options.profile == "all" ? cfi::table_profile::all : cfi::table_profile::callee_saved;
   std::optional<cfi::table> table;
   int code = make_table(options, input, profile, table);
   if (!table) return code;
+  if (in_pages) return write_pages(options, input, table->view(), code);
   output out(options.output);
   out.write({reinterpret_cast<const char*>(table->bytes().data()), table->bytes().size()});
   code = out.close(code);
@@ -292,7 +317,6 @@ void print_rule(output& out, const cfi::table_view& table, std::uint64_t address
   const cfi::rule_view r(rule);
   const char* signal = r[cfi::unwind_rule::signal_frame] ? " S" : "";
   switch (r[cfi::unwind_rule::shape]) {
-    case cfi::rule_shape::none: return out.print("none\n");
     case cfi::rule_shape::outermost: return out.print("outermost%s\n", signal);
     case cfi::rule_shape::common: {
       constexpr int word = static_cast<int>(Arch::address_size);
@@ -390,6 +414,8 @@ void add_cfi_commands(CLI::App& app, int& code) {
   table->add_option("-o,--output", options->output, "where to write; - is stdout")->required();
   table->add_option("--profile", options->profile, "the registers to keep: callee-saved or all")
       ->check(CLI::IsMember({"callee-saved", "all"}));
+  table->add_option("--form", options->form, "table (the default), or bpf: pages of 4096 bytes for the kernel's BPF")
+      ->check(CLI::IsMember({"table", "bpf"}));
   table->add_option("--code", options->code, "in an object file, the section of code whose functions are meant; .text");
   table->callback([options, &code] { code = write_table(*options); });
 

@@ -244,6 +244,24 @@ class ObjectFiles(Files):
                 self.assertEqual(err.splitlines()[0], f"{path}:{offset}: a relocation of a kind that is not supported: type 42")
 
 
+class PagesForBpf(Files):
+    def test_a_file_is_written_in_whole_pages_with_its_rows_counted(self):
+        out = os.path.join(self.folder.name, "pages")
+        said = run("cfi", "table", ELF, "--form", "bpf", "-o", out)
+        self.assertRegex(said[1], r"^1 pages of 4096 bytes, \d+ rows, 0 rules that need expressions\n$")
+        pages = content(out)
+        self.assertEqual((len(pages), pages[:8]), (4096, b"BFPAGES1"))
+        self.assertEqual(struct.unpack_from("<HHI", pages, 8), (1, 62, 1))
+        self.assertEqual(run("cfi", "table", ELF, "--form", "bpf", "-o", "-")[0].encode("utf-8", "surrogateescape"), pages)
+
+    def test_what_has_no_such_form_is_said(self):
+        out = os.path.join(self.folder.name, "pages")
+        self.assertIn("pages for BPF are for x86-64", run("cfi", "table", "cfi/elf/a64-O2", "--form", "bpf", "-o", out, code=1)[1])
+        self.assertIn("--profile all does not apply to --form bpf",
+                      run("cfi", "table", ELF, "--form", "bpf", "--profile", "all", "-o", out, code=2)[1])
+        self.assertFalse(os.path.exists(out))
+
+
 class WithoutSectionHeaders(Files):
     def bare(self):
         data = bytearray(content(ELF))

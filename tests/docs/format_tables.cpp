@@ -6,6 +6,7 @@
 #include <string_view>
 #include <type_traits>
 
+#include <backsight/cfi/bpf_pages.hpp>
 #include <backsight/cfi/table.hpp>
 #include <backsight/core/print.hpp>
 #include <backsight/ftrace/schema.hpp>
@@ -94,6 +95,7 @@ int main(int count, char** words) {
     return print_record<cfi::table_header>(), print_record<cfi::table_run>(), print_record<cfi::table_page>(),
            print_record<cfi::unwind_rule>(), print_record<cfi::table_sequence>(), 0;
   }
+  if (format == "bpf_pages") return print_record<cfi::bpf_header>(), 0;
   if (format == "memtrace") return print_records(memtrace::final_format::records{}), 0;
   if (format == "memtrace_raw") return print_records(memtrace::raw_format::records{}), 0;
   if (format == "memtrace_files") {

@@ -5,6 +5,7 @@
 /// source, in c_source.hpp, and SFrame, in sframe/rows.hpp.
 #include <backsight/cfi/arch/generic.hpp>
 #include <backsight/cfi/batch.hpp>
+#include <backsight/cfi/bpf_pages.hpp>
 #include <backsight/cfi/frame_sections.hpp>
 #include <backsight/cfi/header_table.hpp>
 #include <backsight/cfi/interpreter.hpp>

@@ -142,7 +142,12 @@ TEST_CASE("a Mach-O file that is cut or changed anywhere ends cleanly") {
         ++errors;
         CHECK(e.offset <= bytes.size());
       };
-      const auto count = [&](const cfi::row&, const cfi::cie&, byte_view) { ++rows; };
+      std::uint64_t covered = 0;
+      const auto count = [&](const cfi::row& r, const cfi::cie&, byte_view) {
+        ++rows;
+        CHECK(covered <= r.begin);
+        covered = r.end;
+      };
       if (from->file.machine() == apple::cpu::x86_64) apple::for_each_row<cfi::arch::x86_64>(*from, count, report);
       else apple::for_each_row<cfi::arch::aarch64>(*from, count, report);
     };

@@ -191,8 +191,14 @@ TEST_CASE("an ARM index that is cut or changed anywhere ends cleanly") {
     if (!image) return void(++errors);
     const auto index = exidx::index::open(*image);
     errors += index ? 0U : 1U;
+    std::uint64_t covered = 0;
     exidx::for_each_row(
-        index.partial(), [&](const cfi::row&, const exidx::entry&) { ++rows; },
+        index.partial(),
+        [&](const cfi::row& r, const exidx::entry&) {
+          ++rows;
+          CHECK(covered <= r.begin);
+          covered = r.end;
+        },
         [&](const trace_error& e) {
           ++errors;
           CHECK(e.offset <= bytes.size());

@@ -103,23 +103,31 @@ class unwind_info {
 
   /// Calls `f(unwind_entry)` for each entry, ascending by address. What is broken is left out, and `report(trace_error)`
   /// called with its offset in the section: truncated (a page outside), unknown_record (kind of page), out_of_range
-  /// (functions that do not ascend, or an encoding that is not there).
+  /// (functions that do not ascend, or an encoding that is not there), capacity (pages that overlap: it ends there, so that
+  /// the time is linear in the section's size).
   template <class F, class Report>
   constexpr void for_each(F&& f, Report&& report) const {
+    std::uint32_t covered = 0;
+    std::size_t left = bytes_.size();
     for (std::size_t i = 0; i + 1 < index_.size(); ++i) {
       const std::uint64_t at = offset_of_index(i);
       const std::uint32_t begin = index_[i][unwind_info_index::function], end = index_[i + 1][unwind_info_index::function];
       const std::uint32_t page = index_[i][unwind_info_index::page_at];
-      if (begin > end) {
+      if (begin > end || begin < covered) {
         report(trace_error{errc::out_of_range, at});
         continue;
       }
+      covered = end;
       if (page == 0) continue;
       if (page > bytes_.size() || bytes_.size() - page < size_of<regular_page>) {
         report(trace_error{errc::truncated, at + offset_of<unwind_info_index>(unwind_info_index::page_at)});
         continue;
       }
-      const std::uint32_t kind = record<regular_page, mach_o_order>(bytes_.data() + page)[regular_page::kind];
+      const record<regular_page, mach_o_order> head(bytes_.data() + page);
+      const std::uint32_t kind = head[regular_page::kind];
+      const std::size_t size = head[regular_page::count] * (kind == 2 ? size_of<regular_entry> : size_of<compressed_entry>);
+      if (size > left) return report(trace_error{errc::capacity, page});
+      left -= size;
       if (kind == 2) regular(page, begin, end, f, report);
       else if (kind == 3) compressed(page, begin, end, f, report);
       else report(trace_error{errc::unknown_record, page});
@@ -146,25 +154,30 @@ class unwind_info {
 
   /// Gives the entries of a page, each with the encoding that `encoding_of(i)` finds, and the function that `function_of(i)` does.
   template <class Entries, class Function, class Encoding, class F, class Report>
-  constexpr void entries_of(const Entries& entries, std::uint64_t at, std::uint32_t end, Function&& function_of,
-                            Encoding&& encoding_of, F&& f, Report&& report) const {
+  constexpr void entries_of(const Entries& entries, std::uint64_t at, std::uint32_t begin, std::uint32_t end,
+                            Function&& function_of, Encoding&& encoding_of, F&& f, Report&& report) const {
+    std::uint64_t covered = begin;
     for (std::size_t i = 0; i < entries.size(); ++i) {
       const std::uint64_t here = at + i * (entries.bytes().size() / entries.size());
       const std::uint64_t first = function_of(i), behind = i + 1 < entries.size() ? function_of(i + 1) : end;
       const result<std::uint32_t> encoding = encoding_of(i);
-      if (first > behind || behind > end) report(trace_error{errc::out_of_range, here});
-      else if (!encoding) report(trace_error{errc::out_of_range, here});
+      if (first < covered || first > behind || behind > end) {
+        report(trace_error{errc::out_of_range, here});
+        continue;
+      }
+      covered = behind;
+      if (!encoding) report(trace_error{errc::out_of_range, here});
       else if (first != behind) f(unwind_entry{base_ + first, base_ + behind, *encoding, here});
     }
   }
   template <class F, class Report>
-  constexpr void regular(std::uint32_t page, std::uint32_t, std::uint32_t end, F&& f, Report&& report) const {
+  constexpr void regular(std::uint32_t page, std::uint32_t begin, std::uint32_t end, F&& f, Report&& report) const {
     const record<regular_page, mach_o_order> head(bytes_.data() + page);
     const std::uint64_t at = std::uint64_t{page} + head[regular_page::entries_at];
     const auto entries = items<regular_entry>(at, head[regular_page::count]);
     if (!entries) return report(trace_error{errc::truncated, page});
     entries_of(
-        *entries, at, end, [&](std::size_t i) -> std::uint64_t { return (*entries)[i][regular_entry::function]; },
+        *entries, at, begin, end, [&](std::size_t i) -> std::uint64_t { return (*entries)[i][regular_entry::function]; },
         [&](std::size_t i) { return result<std::uint32_t>((*entries)[i][regular_entry::encoding]); }, f, report);
   }
   template <class F, class Report>
@@ -182,7 +195,7 @@ class unwind_info {
       return {errc::out_of_range, 0};
     };
     entries_of(
-        *entries, at, end,
+        *entries, at, begin, end,
         [&](std::size_t i) -> std::uint64_t { return std::uint64_t{begin} + (*entries)[i][compressed_entry::function]; },
         encoding_of, f, report);
   }

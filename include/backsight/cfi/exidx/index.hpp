@@ -75,13 +75,14 @@ class index {
     if (file.machine() != elf::machine::arm) return {errc::unsupported_type, 0};
     constexpr std::uint16_t object_file = 1;  // ET_REL
     if (file.type() == object_file) return {errc::unrelocated, 0};
+    const std::uint64_t end_of_file = file.bytes().size();
     index made;
     made.file_ = file;
     bool found = false;
     for (const elf::section& s : file.sections()) {
       if (s.type != section_type) continue;
       const auto bytes = file.section_bytes(s);
-      if (!bytes) return bytes.error();
+      if (!bytes) return {bytes.error().code, bytes.error().offset < end_of_file ? bytes.error().offset : end_of_file};
       made.bytes_ = *bytes;
       made.address_ = s.address;
       found = true;
@@ -90,7 +91,7 @@ class index {
     for (const elf::segment& s : file.segments()) {
       if (found || s.type != section_type) continue;
       const auto bytes = file.bytes_at(s.address, s.file_size);
-      if (!bytes) return {errc::truncated, s.offset};
+      if (!bytes) return {errc::truncated, end_of_file};
       made.bytes_ = *bytes;
       made.address_ = s.address;
       found = true;
@@ -103,16 +104,14 @@ class index {
   }
 
   [[nodiscard]] constexpr std::size_t size() const noexcept { return bytes_.size() / size_of<index_entry>; }
+  /// Where an entry lies in the file.
+  [[nodiscard]] constexpr std::uint64_t offset_of_entry(std::size_t i) const noexcept {
+    return offset_in_file(bytes_.data() + i * size_of<index_entry>);
+  }
   [[nodiscard]] constexpr order byte_order() const noexcept { return file_.byte_order(); }
   /// Where a byte of the file lies, for errors.
   [[nodiscard]] constexpr std::uint64_t offset_in_file(const std::byte* at) const noexcept {
     return static_cast<std::uint64_t>(at - file_.bytes().data());
-  }
-
-  /// An entry. Errors, at their offset in the file: bad_value (a place with the highest bit, an inline personality that is
-  /// not 0, an unknown personality), out_of_range (functions not ascending; a table outside of the file), truncated.
-  [[nodiscard]] constexpr result<entry> operator[](std::size_t i) const noexcept {
-    return with_order(byte_order(), [&](auto o) -> result<entry> { return entry_at<o()>(i); });
   }
 
  private:
@@ -184,6 +183,14 @@ class index {
     return address;
   }
 
+ public:
+  /// An entry. Errors, at their offset in the file: bad_value (a place with the highest bit, an inline personality that is
+  /// not 0, an unknown personality), out_of_range (functions not ascending; a table outside of the file), truncated.
+  [[nodiscard]] constexpr result<entry> operator[](std::size_t i) const noexcept {
+    return with_order(byte_order(), [&](auto o) -> result<entry> { return entry_at<o()>(i); });
+  }
+
+ private:
   elf::image file_;
   byte_view bytes_;
   std::uint64_t address_ = 0;

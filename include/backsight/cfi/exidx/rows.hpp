@@ -147,12 +147,19 @@ template <class F, class Report>
 void for_each_row(const index& from, F&& f, Report&& report) {
   opcode_runner runner(from);
   row made;
+  std::uint64_t covered = 0;
   for (std::size_t i = 0; i < from.size(); ++i) {
     const auto found = from[i];
     if (!found) {
       report(found.error());
       continue;
     }
+    // One out of order is told where it lies; those behind it may be lower than those before it, too.
+    if (found->begin < covered) {
+      report(trace_error{errc::out_of_range, from.offset_of_entry(i)});
+      continue;
+    }
+    covered = found->end;
     if (found->begin == found->end) continue;
     if (const trace_error error = runner.run(*found, made)) report(error);
     else f(std::as_const(made), *found);

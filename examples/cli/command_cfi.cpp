@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -67,7 +68,7 @@ int show_rows(const cfi_options& options) {
     const cfi::section<o()> section(found->bytes, found->info);
     cfi::with_arch(input.image.machine(), [&](auto arch) {
       cfi::print_rows<decltype(arch)>(
-          section, options.merged, [&](const std::string& text) { out.write(text); },
+          section, options.merged, [&](std::string_view text) { out.write(text); },
           [&](const bs::trace_error& error) { code = report_error(path, error, "in the section"); });
     });
   });

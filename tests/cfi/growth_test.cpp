@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <backsight/cfi/row_text.hpp>
@@ -51,7 +52,7 @@ void build_index(const frame_builder& built) {
 void dump(const frame_builder& built, bool merged) {
   std::size_t written = 0;
   cfi::print_rows<arch>(
-      built.section(), merged, [&](const std::string& text) { written += text.size(); }, [](const trace_error&) {});
+      built.section(), merged, [&](std::string_view text) { written += text.size(); }, [](const trace_error&) {});
   CHECK(written > 0);
 }
 void dump_full(const frame_builder& built) { dump(built, false); }

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 
 #include <backsight/cfi/arch/generic.hpp>
 #include <backsight/cfi/table_builder.hpp>
@@ -22,7 +23,7 @@ std::string rows_of(const elf::image& image, const cfi::frame_section& s) {
     const cfi::section<o()> section(s.bytes, s.info);
     cfi::with_arch(image.machine(), [&](auto arch) {
       cfi::print_rows<decltype(arch)>(
-          section, false, [&](const std::string& t) { text += t; }, [&](const trace_error&) { text += "error\n"; });
+          section, false, [&](std::string_view t) { text += t; }, [&](const trace_error&) { text += "error\n"; });
     });
   });
   return text;

@@ -22,7 +22,7 @@ std::string dump(const test::loaded_section& s, bool merged, std::size_t& errors
     const cfi::section<o()> section(s.section.bytes, s.section.info);
     cfi::with_arch(s.image.machine(), [&](auto arch) {
       cfi::print_rows<decltype(arch)>(
-          section, merged, [&](const std::string& t) { text += t; }, [&](const trace_error&) { ++errors; });
+          section, merged, [&](std::string_view t) { text += t; }, [&](const trace_error&) { ++errors; });
     });
   });
   return text;

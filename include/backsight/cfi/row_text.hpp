@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
-#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -76,7 +76,7 @@ Out print(Out out, byte_view section, std::uint64_t location, const row& of) {
   return out;
 }
 
-/// Prints all rows of a section with `write(text)`, piece by piece: a line `fde begin end` for each FDE (with ` S` behind it in a signal
+/// Prints all rows of a section with `write(std::string_view)`, piece by piece: a line `fde begin end` for each FDE (with ` S` behind it in a signal
 /// frame), in ascending order, and a line for each of its rows; calls `report(error)` for every entry that is left out. `merged` leaves out rows of no length, outside of their FDE, and
 /// equal to the one before. An FDE that ends in an error has its line and no rows; so has one whose rows repeat long
 /// expressions so often that their text would be thousands of times as long as the FDE (errc::expansion).
@@ -112,7 +112,7 @@ void print_rows(const section<O>& of, bool merged, Write&& write, Report&& repor
   row_machine<Arch, O> machine(of, memory[0]);
   cie_loader<Arch, O> loader(of);
   row before;
-  std::string lines;
+  std::vector<char> lines;
   const auto out = std::back_inserter(lines);
   for (const auto& [one, signal] : fdes) {
     (void)text::hexadecimal(text::literal(out, "fde "), one.begin);
@@ -143,11 +143,11 @@ void print_rows(const section<O>& of, bool merged, Write&& write, Report&& repor
       }
       (void)text::literal(print(out, of.bytes(), here.begin, here), "\n");
       if (lines.size() < 65536) return;
-      write(lines);
+      write(std::string_view(lines.data(), lines.size()));
       lines.clear();
     });
   }
-  write(lines);
+  write(std::string_view(lines.data(), lines.size()));
 }
 
 }  // namespace backsight::cfi

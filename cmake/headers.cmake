@@ -4,14 +4,15 @@ set(BACKSIGHT_HEADERS
   include/backsight/backsight.hpp
   include/backsight/version.hpp
 
+  include/backsight/analysis/by_function.hpp
   include/backsight/analysis/call_filter.hpp
   include/backsight/analysis/call_list.hpp
   include/backsight/analysis/call_stack.hpp
   include/backsight/analysis/call_stacks.hpp
   include/backsight/analysis/call_tree.hpp
   include/backsight/analysis/distribution.hpp
-  include/backsight/analysis/filter.hpp
-  include/backsight/analysis/function_table.hpp
+  include/backsight/analysis/filtered_trace.hpp
+  include/backsight/analysis/long_calls.hpp
   include/backsight/analysis/neighbours.hpp
   include/backsight/analysis/open_calls.hpp
   include/backsight/analysis/parallel.hpp

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include <backsight/analysis/filter.hpp>
+#include <backsight/analysis/call_filter.hpp>
 #include <backsight/emit/chrome_json.hpp>
 #include <backsight/emit/timeline.hpp>
 #include <backsight/io/with_call_trace.hpp>
@@ -21,7 +21,7 @@ int main(int count, char** words) {
     bool whole = true;
     std::string text;
     backsight::emit::chrome_json writer(std::back_inserter(text));
-    const auto long_ones = backsight::analysis::at_least(trace, least);
+    const auto long_ones = backsight::analysis::chosen(trace, {.at_least = least});
     backsight::emit::timeline(writer, long_ones, [&](std::string_view file, const backsight::fault& damage) {
       std::fprintf(stderr, "%s/%s:%llu: %s\n", words[1], std::string(file).c_str(),
                    static_cast<unsigned long long>(damage.offset), message(damage.code));

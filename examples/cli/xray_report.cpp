@@ -3,7 +3,9 @@
 #include <cinttypes>
 #include <map>
 
-#include <backsight/analysis/function_table.hpp>
+#include <backsight/analysis/by_function.hpp>
+#include <backsight/analysis/call_stack.hpp>
+#include <backsight/analysis/distribution.hpp>
 #include <backsight/xray/calls.hpp>
 
 #include "calls.hpp"

@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
+#include <backsight/analysis/call_filter.hpp>
 #include <backsight/analysis/call_tree.hpp>
-#include <backsight/analysis/filter.hpp>
-#include <backsight/analysis/function_table.hpp>
 #include <backsight/analysis/run.hpp>
+#include <backsight/analysis/time_table.hpp>
 #include <backsight/emit/chrome_json.hpp>
 #include <backsight/emit/dot.hpp>
 #include <backsight/emit/folded.hpp>
@@ -62,7 +62,7 @@ std::map<std::string, function_sums> sums_of(const T& trace, std::size_t expecte
   for (const unsigned jobs : {1U, 3U}) {
     std::size_t faults = 0;
     const auto on_fault = [&](std::string_view, const fault&) { ++faults; };
-    auto table = analysis::run(trace, analysis::function_table(), on_fault, jobs);
+    auto table = analysis::run(trace, analysis::time_table(), on_fault, jobs);
     CHECK(std::exchange(faults, 0) == expected_faults);
     const auto counts = analysis::run(trace, entry_counts(), on_fault, jobs);
     CHECK(counts.parts_ == trace.part_count());
@@ -70,9 +70,9 @@ std::map<std::string, function_sums> sums_of(const T& trace, std::size_t expecte
 
     std::map<std::string, function_sums> sums, of_tree;
     std::uint64_t entered = 0, self = 0, folded = 0;
-    table.for_each([&](std::uint64_t function, auto& row) {
+    table.for_each([&](const auto& key, auto& row) {
       const auto all = row.durations.sum_up();
-      auto& sum = sums[std::string(trace.function_name(function))];
+      auto& sum = sums[std::string(trace.function_name(key.second))];
       sum.calls += all.count;
       sum.total += trace.to_ns(all.sum);
       sum.self += trace.to_ns(row.self);
@@ -107,8 +107,8 @@ std::map<std::string, function_sums> sums_of(const T& trace, std::size_t expecte
   }
   // Of calls on the first level alone none has a callee.
   auto outermost =
-      analysis::run(analysis::up_to_depth(trace, 1), analysis::function_table(), [](std::string_view, const fault&) {});
-  outermost.for_each([&](std::uint64_t, auto& row) { CHECK(row.self == row.durations.sum_up().sum); });
+      analysis::run(analysis::chosen(trace, {.levels = 1}), analysis::time_table(), [](std::string_view, const fault&) {});
+  outermost.for_each([&](const auto&, auto& row) { CHECK(row.self == row.durations.sum_up().sum); });
   std::string json;
   emit::chrome_json writer(std::back_inserter(json));
   emit::timeline(writer, trace, [](std::string_view, const fault&) {});

@@ -4,39 +4,27 @@
 #include <set>
 #include <string>
 
-#include <support/call_parts.hpp>
 #include <support/catch.hpp>
+#include <support/event_text.hpp>
 
 using namespace backsight;
+using analysis::chosen;
 using test::enter;
 using test::exit;
 using test::of_thread;
 
 namespace {
 
-template <call_trace T>
-std::string events_of(const T& trace) {
-  std::string text;
-  for (std::size_t part = 0; part < trace.part_count(); ++part) {
-    trace.part(part).for_each_event(
-        [&](const test::call_event& event) {
-          text += (event.kind == event_kind::enter ? "+" : "-") + std::to_string(event.function) + '@' + std::to_string(event.time) + ' ';
-        },
-        [](std::string_view, const fault&) {});
-  }
-  if (!text.empty()) text.pop_back();
-  return text;
-}
-
 /// main (1) calls a (2), which calls b (3), and then b, which calls a.
 test::call_parts sample() {
-  return {.parts = {{enter(1, 0), enter(2, 1), enter(3, 2), exit(3, 4), exit(2, 5), enter(3, 6), enter(2, 7), exit(2, 17), exit(3, 18), exit(1, 20)}},
+  return {.parts = {{enter(1, 0), enter(2, 1), enter(3, 2), exit(3, 4), exit(2, 5), enter(3, 6), enter(2, 7),
+                     exit(2, 17), exit(3, 18), exit(1, 20)}},
           .damage = {}};
 }
 
 std::string chosen_of(const analysis::call_choice& choice) {
   const auto trace = sample();
-  return events_of(analysis::chosen(trace, choice));
+  return test::events_of(chosen(trace, choice));
 }
 
 }  // namespace
@@ -45,8 +33,8 @@ TEST_CASE("no choice leaves everything") {
   const auto trace = sample();
   const analysis::call_choice choice;
   CHECK(choice.all());
-  CHECK(events_of(analysis::chosen(trace, choice)) == events_of(trace));
-  STATIC_REQUIRE(call_trace<decltype(analysis::chosen(trace, choice))>);
+  CHECK(test::events_of(chosen(trace, choice)) == test::events_of(trace));
+  STATIC_REQUIRE(call_trace<decltype(chosen(trace, choice))>);
 }
 
 TEST_CASE("a span of time cuts calls at its edges, so that paths are whole") {
@@ -91,9 +79,10 @@ TEST_CASE("short calls are left out with the other choices in force") {
 }
 
 TEST_CASE("threads are chosen by process and thread") {
-  const test::call_parts trace{.parts = {{enter(1, 0), of_thread(enter(2, 1), 9), of_thread(exit(2, 2), 9), exit(1, 3)}}, .damage = {}};
+  const test::call_parts trace{
+      .parts = {{enter(1, 0), of_thread(enter(2, 1), 9), of_thread(exit(2, 2), 9), exit(1, 3)}}, .damage = {}};
   const analysis::call_choice choice{.threads = [](std::int64_t, std::uint64_t thread) { return thread == 9; }};
-  CHECK(events_of(analysis::chosen(trace, choice)) == "+2@1 -2@2");
+  CHECK(test::events_of(chosen(trace, choice)) == "+2@1 -2@2");
 }
 
 TEST_CASE("the first tick at a time is found for any clock") {
@@ -102,4 +91,37 @@ TEST_CASE("the first tick at a time is found for any clock") {
   CHECK(analysis::first_tick_at(trace, 1) == 1);
   CHECK(analysis::first_tick_at(trace, 30) == 3);
   CHECK(analysis::first_tick_at(trace, 31) == 4);
+}
+
+TEST_CASE("levels below a depth are left out, marks go with the call that they are in") {
+  const auto trace = test::nested_calls();
+  CHECK(test::events_of(chosen(trace, {.levels = 1})) == ".@0 +1@0 -1@20 !77");
+  CHECK(test::events_of(chosen(trace, {.levels = 2})) == ".@0 +1@0 +2@1 -2@5 +3@6 -3@18 -1@20 !77");
+  CHECK(test::events_of(chosen(trace, {.levels = 0})) == ".@0 !77");
+  CHECK(test::events_of(chosen(trace, {.levels = 3})) == test::events_of(trace));
+}
+
+TEST_CASE("functions are chosen or left out with or without what they call") {
+  const auto trace = test::nested_calls();
+  const auto is = [](std::uint64_t wanted) { return [wanted](std::uint64_t function) { return function == wanted; }; };
+  CHECK(test::events_of(chosen(trace, {.only = is(2)})) == "+2@1 +3@2 .@3 -3@4 -2@5 +2@7 -2@17 !77");
+  CHECK(test::events_of(chosen(trace, {.without = is(2)})) == ".@0 +1@0 +3@6 -3@18 -1@20 !77");
+  CHECK(test::events_of(chosen(trace, {.hidden = is(3)})) == ".@0 +1@0 +2@1 .@3 -2@5 +2@7 -2@17 -1@20 !77");
+  CHECK(test::events_of(chosen(trace, {.only = is(9)})) == "!77");
+  const auto only = chosen(trace, {.only = is(3)});
+  CHECK(test::events_of(chosen(only, {.without = is(2)})) == "+3@2 .@3 -3@4 +3@6 -3@18 !77");
+}
+
+TEST_CASE("exits without entry stay where calls of their functions would") {
+  const test::call_parts trace{.parts = {{exit(5, 0), enter(1, 1), exit(6, 2), exit(1, 3)}, {exit(1, 4)}},
+                               .damage = {}};
+  CHECK(test::events_of(chosen(trace, {.levels = 1})) == "-5@0 +1@1 -1@3 | -1@4");
+  CHECK(test::events_of(chosen(trace, {.only = [](std::uint64_t function) { return function == 1; }})) ==
+        "+1@1 -6@2 -1@3 | -1@4");
+}
+
+TEST_CASE("a span begins and ends calls of each thread by its own events") {
+  const test::call_parts trace{
+      .parts = {{enter(1, 0), of_thread(enter(2, 1), 2), exit(1, 5), of_thread(exit(2, 6), 2)}}, .damage = {}};
+  CHECK(test::events_of(chosen(trace, {.begin = 1, .end = 6})) == "+2@1 +1@1 -1@5 -2@6");
 }

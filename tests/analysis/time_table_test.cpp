@@ -65,3 +65,34 @@ TEST_CASE("tables of parts give the same together") {
   for (const auto by : {time_table::rows::functions, time_table::rows::threads, time_table::rows::processes})
     CHECK(rows_of(sample(), by, 2) == rows_of(sample(), by, 1));
 }
+
+TEST_CASE("a time table counts calls, durations and self time, also of ids beyond the dense part") {
+  constexpr std::uint64_t far = 0x0fffffff;
+  time_table table;
+  for (const auto& event : {enter(1, 0), enter(far, 2), exit(far, 5), enter(far, 6), exit(far, 8), exit(1, 10)}) table.on(event);
+  std::size_t rows = 0;
+  table.for_each([&](time_table::key key, time_table::row& row) {
+    ++rows;
+    const auto all = row.durations.sum_up();
+    CHECK(all.count == (key.second == 1 ? 1 : 2));
+    CHECK(all.sum == (key.second == 1 ? 10 : 5));
+    CHECK(row.self == 5);
+  });
+  CHECK(rows == 2);
+}
+
+TEST_CASE("merged time tables equal one of all events") {
+  time_table first, second, both;
+  for (const auto& event : {enter(1, 0), exit(1, 4)}) first.on(event), both.on(event);
+  for (const auto& event : {enter(1, 5), enter(70000, 6), exit(70000, 7), exit(1, 9)}) second.on(event), both.on(event);
+  first.merge(second);
+  const auto rows = [](time_table& table) {
+    std::map<time_table::key, sums> found;
+    table.for_each([&](time_table::key key, time_table::row& row) {
+      const auto all = row.durations.sum_up();
+      found[key] = {all.count + 1000 * all.sum, row.total, row.self};
+    });
+    return found;
+  };
+  CHECK(rows(first) == rows(both));
+}

@@ -6,20 +6,19 @@
 #include <functional>
 #include <limits>
 #include <map>
-#include <optional>
-#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include <backsight/analysis/call_stack.hpp>
-#include <backsight/analysis/filter.hpp>
+#include <backsight/analysis/filtered_trace.hpp>
+#include <backsight/analysis/long_calls.hpp>
 #include <backsight/core/call_trace.hpp>
 
 namespace backsight::analysis {
 
-/// Which calls of a trace to show, when that is known at run time only: what the filters of filter.hpp do one by one, at once and in an order
-/// that has a meaning. Times are ticks of the trace.
+/// Which calls of a trace to show, by all choices at once: those by functions look at the whole stack, `levels` counts what these
+/// leave, and `at_least` measures that. For another order choose of what was chosen. Times are ticks of the trace.
 struct call_choice {
   /// Threads to show; all when empty.
   std::function<bool(std::int64_t process, std::uint64_t thread)> threads{};
@@ -60,9 +59,9 @@ class remembered {
 };
 
 template <call_event Event>
-class choice_stage {
+class chosen_calls {
  public:
-  explicit choice_stage(const call_choice& choice) : choice_(&choice), long_ones_(choice.at_least) {}
+  explicit chosen_calls(const call_choice& choice) : choice_(&choice), long_ones_(choice.at_least) {}
 
   template <class Next>
   void on(const Event& event, Next&& next) {
@@ -165,40 +164,21 @@ class choice_stage {
   }
 
   const call_choice* choice_;
-  duration_stage<Event> long_ones_;
+  long_calls<Event> long_ones_;
   remembered is_only_, is_without_, is_hidden_;
   std::map<std::pair<std::int64_t, std::uint64_t>, thread> threads_;
   std::pair<std::int64_t, std::uint64_t> last_key_{};
   thread* last_ = nullptr;
 };
 
-/// As a stage is copied before it begins only, it points into nothing of its own.
-template <call_event Event>
-class fresh_choice_stage {
- public:
-  explicit fresh_choice_stage(const call_choice& choice) : choice_(&choice) {}
-  template <class Next>
-  void on(const Event& event, Next&& next) {
-    if (!stage_) stage_.emplace(*choice_);
-    stage_->on(event, next);
-  }
-  template <class Next>
-  void finish(Next&& next) {
-    if (stage_) stage_->finish(next);
-  }
-
- private:
-  const call_choice* choice_;
-  std::optional<choice_stage<Event>> stage_;
-};
-
 }  // namespace detail
 
-/// The calls of a trace that `choice` leaves, as a call_trace; both must outlive it. The predicates are asked while parts are walked.
+/// The calls of a trace that `choice` leaves, as a call_trace; the trace must outlive it. The predicates are asked while parts are
+/// walked.
 template <call_trace T>
-[[nodiscard]] auto chosen(const T& trace, const call_choice& choice) {
-  using stage = detail::fresh_choice_stage<typename T::event_type>;
-  return filtered_trace<T, stage>(trace, stage(choice));
+[[nodiscard]] auto chosen(const T& trace, call_choice choice) {
+  auto make = [kept = std::move(choice)] { return detail::chosen_calls<typename T::event_type>(kept); };
+  return filtered_trace<T, decltype(make)>(trace, std::move(make));
 }
 
 /// The first tick of a trace's clock at which to_ns() gives `ns` or more: the largest tick when there is none.

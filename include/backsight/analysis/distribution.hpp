@@ -39,14 +39,14 @@ class distribution {
   };
   [[nodiscard]] totals sum_up() const {
     totals all{.min = ~std::uint64_t{0}};
-    const auto take = [&](std::uint64_t value, std::uint64_t times) {
+    const auto add_times = [&](std::uint64_t value, std::uint64_t times) {
       all.count += times;
       all.sum += value * times;
       all.min = std::min(all.min, value);
       all.max = std::max(all.max, value);
     };
-    for_each_counted(take);
-    for (const std::uint64_t value : stored_) take(value, 1);
+    for_each_counted(add_times);
+    for (const std::uint64_t value : stored_) add_times(value, 1);
     if (all.count == 0) all.min = 0;
     return all;
   }

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <unordered_map>
 
+#include <backsight/analysis/by_function.hpp>
 #include <backsight/analysis/call_stack.hpp>
-#include <backsight/analysis/function_table.hpp>
 
 namespace backsight::analysis {
 

@@ -7,15 +7,15 @@
 #include <utility>
 #include <vector>
 
+#include <backsight/analysis/by_function.hpp>
 #include <backsight/analysis/call_stacks.hpp>
 #include <backsight/analysis/distribution.hpp>
-#include <backsight/analysis/function_table.hpp>
 #include <backsight/analysis/open_calls.hpp>
 
 namespace backsight::analysis {
 
-/// Calls and times by function, thread or process, as a report shows them. Beside function_table it knows the total of what calls itself:
-/// a recursive function counts once, however many of its calls are open.
+/// Calls and times by function, thread or process, as a report shows them. In the total of a function that calls itself time counts
+/// once, however many of its calls are open.
 class time_table {
  public:
   enum class rows : std::uint8_t { functions, threads, processes };

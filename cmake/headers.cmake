@@ -179,15 +179,18 @@ set(BACKSIGHT_HEADERS
   include/backsight/memtrace/calls.hpp
   include/backsight/memtrace/check.hpp
   include/backsight/memtrace/counts.hpp
+  include/backsight/memtrace/file_start.hpp
   include/backsight/memtrace/final.hpp
   include/backsight/memtrace/memtrace.hpp
   include/backsight/memtrace/pc_set.hpp
   include/backsight/memtrace/raw.hpp
   include/backsight/memtrace/raw_counts.hpp
   include/backsight/memtrace/raw_schema.hpp
+  include/backsight/memtrace/record_follower.hpp
   include/backsight/memtrace/references.hpp
   include/backsight/memtrace/schema.hpp
   include/backsight/memtrace/split.hpp
+  include/backsight/memtrace/trace.hpp
   include/backsight/memtrace/types.hpp
   include/backsight/memtrace/window_index.hpp
   include/backsight/memtrace/window_scanner.hpp

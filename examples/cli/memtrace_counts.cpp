@@ -43,7 +43,7 @@ trace_error count_as(const std::string& path, file_counts& into) {
 trace_error count_file(const std::string& path, file_counts& into) {
   const auto head = final_header_of(path);
   if (!head) return head.error();
-  return head->address_size == 4 ? count_as<std::uint32_t>(path, into) : count_as<std::uint64_t>(path, into);
+  return with_address(*head, [&](auto address) { return count_as<decltype(address)>(path, into); });
 }
 
 void print_row(table& to, const std::string& tid, const std::optional<std::uint64_t>& window, const record_counts& c,

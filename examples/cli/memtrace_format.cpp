@@ -5,7 +5,7 @@
 
 #include <backsight/core/hex_dump.hpp>
 #include <backsight/core/print.hpp>
-#include <backsight/memtrace/raw.hpp>
+#include <backsight/memtrace/trace.hpp>
 
 #include "memtrace_commands.hpp"
 #include "memtrace_input.hpp"
@@ -46,15 +46,17 @@ std::string names_of(std::uint64_t type) {
 }
 
 /// How many records of each kind, with its name.
-template <class F, class Range>
-std::vector<std::pair<const char*, std::uint64_t>> kinds_of(const Range& range, trace_error& error) {
-  std::array<std::uint64_t, F::records::size> counts{};
-  error = for_each(range, [&](const auto& item) { ++counts[item.kind()]; });
+std::vector<std::pair<const char*, std::uint64_t>> kinds_of(const backsight::memtrace::trace& trace,
+                                                            trace_error& error) {
   std::vector<std::pair<const char*, std::uint64_t>> named;
-  [&]<class... Ss>(backsight::detail::type_list<Ss...>) {
-    std::size_t i = 0;
-    (named.emplace_back(name_of_schema<Ss>(), counts[i++]), ...);
-  }(typename F::records{});
+  trace.with_records([&]<class F>(const record_range<F>& range) {
+    std::array<std::uint64_t, F::records::size> counts{};
+    error = for_each(range, [&](const auto& item) { ++counts[item.kind()]; });
+    [&]<class... Ss>(backsight::detail::type_list<Ss...>) {
+      std::size_t i = 0;
+      (named.emplace_back(name_of_schema<Ss>(), counts[i++]), ...);
+    }(typename F::records{});
+  });
   return named;
 }
 
@@ -87,31 +89,26 @@ void print_info(output& out, const arguments& asked, bool& first, const std::str
 
 /// Prints what a file is, if that can be told; `first` is false then.
 int info_of_file(const std::string& path, const arguments& asked, bool& first, output& out) {
-  const auto kind = memtrace::stage_of(path);
   const memtrace::loaded_file file(path);
   trace_error error = file.error();
-  if (file.bytes().empty()) return report_error(path, error ? error : trace_error{errc::truncated, 0}, memtrace::detail_of(path, error));
+  if (file.bytes().empty())
+    return report_error(path, error ? error : trace_error{errc::truncated, 0}, memtrace::detail_of(path, error));
+  const auto trace = backsight::memtrace::open(file.bytes());
+  if (!trace) return report_error(path, trace.error());
   trace_error bad;
-  if (kind.partial() == stage::raw) {
-    const auto head = read_raw_header(file.bytes());
-    if (!head) return report_error(path, head.error());
-    const auto kinds = kinds_of<raw_format>(raw_range(file.bytes(), head->context()), bad);
-    print_info(out, asked, first, path, "raw",
-               {{"version", head->version}, {"tid", head->tid}, {"pid", head->pid}, {"cache_line_size", head->cache_line_size},
-                {"page_size", head->page_size}, {"first_time", head->first_time}, {"bytes", file.bytes().size()}},
-               head->file_type, kinds);
-  } else {
-    const auto head = read_final_header(file.bytes());
-    if (!head) return report_error(path, head.error());
-    const auto kinds = head->address_size == 4 ? kinds_of<final_format32>(final_range32(file.bytes()), bad)
-                                               : kinds_of<final_format>(final_range(file.bytes()), bad);
-    print_info(out, asked, first, path, "final",
-               {{"version", head->version}, {"tid", head->tid}, {"pid", head->pid}, {"cache_line_size", head->cache_line_size},
-                {"page_size", head->page_size}, {"chunk_instr_count", head->chunk_instr_count}, {"first_time", head->first_time},
-                {"bytes", file.bytes().size()}},
-               head->file_type, kinds);
-  }
-  if (!error) error = bad ? bad : memtrace::damage_of(file.bytes());
+  const auto kinds = kinds_of(*trace, bad);
+  const bool raw = trace->stage() == stage::raw;
+  const file_start& start = trace->start();
+  std::vector<std::pair<const char*, std::uint64_t>> facts{{"version", start.version},
+                                                           {"tid", start.tid},
+                                                           {"pid", start.pid},
+                                                           {"cache_line_size", start.cache_line_size},
+                                                           {"page_size", start.page_size}};
+  if (!raw) facts.emplace_back("chunk_instr_count", trace->final_header().chunk_instr_count);
+  facts.emplace_back("first_time", start.first_time);
+  facts.emplace_back("bytes", file.bytes().size());
+  print_info(out, asked, first, path, raw ? "raw" : "final", facts, start.file_type, kinds);
+  if (!error) error = bad ? bad : trace->validate();
   return error ? report_error(path, error, memtrace::detail_of(path, error)) : success;
 }
 
@@ -128,8 +125,8 @@ int info(const arguments& asked) {
   return out.close(code);
 }
 
-template <class Uniform, class Range>
-int dump_range(const std::string& path, const Range& range, const arguments& asked, output& out) {
+template <class Uniform, class Format>
+int dump_range(const std::string& path, const record_range<Format>& range, const arguments& asked, output& out) {
   const output_iterator to(out);
   std::uint64_t left = asked.limit.value_or(~std::uint64_t{0});
   const std::uint64_t begin = asked.begin.value_or(0), end = asked.end.value_or(~std::uint64_t{0});
@@ -170,25 +167,18 @@ int dump(const arguments& asked) {
   int code = success;
   for (const auto& folder : memtrace::folders_at(asked.path())) {
     for (const std::string& path : folder.files) {
-      const auto kind = memtrace::stage_of(path);
       const memtrace::loaded_file file(path);
       if (file.error()) code = report_error(path, file.error(), memtrace::detail_of(path, file.error()));
-      trace_error bad;
-      if (kind.partial() == stage::raw) {
-        const auto head = read_raw_header(file.bytes());
-        bad = head.error();
-        if (!bad && dump_range<raw_entry>(path, raw_range(file.bytes(), head->context()), asked, out) != success) code = bad_input;
-      } else {
-        const auto head = read_final_header(file.bytes());
-        bad = head.error();
-        const bool narrow = head.partial().address_size == 4;
-        if (!bad && (narrow ? dump_range<basic_entry<std::uint32_t>>(path, final_range32(file.bytes()), asked, out)
-                            : dump_range<entry_record>(path, final_range(file.bytes()), asked, out)) != success) {
-          code = bad_input;
-        }
+      const auto trace = backsight::memtrace::open(file.bytes());
+      trace_error bad = trace.error();
+      if (trace) {
+        const int dumped = trace->with_records([&]<class F>(const record_range<F>& records) {
+          return dump_range<typename F::uniform>(path, records, asked, out);
+        });
+        if (dumped != success) code = bad_input;
+        // Records that cannot be read were told one by one.
+        if (const trace_error end = trace->validate(); end.code == errc::bad_end) bad = end;
       }
-      // Records that cannot be read were told one by one.
-      if (!bad && memtrace::damage_of(file.bytes()).code == errc::bad_end) bad = memtrace::damage_of(file.bytes());
       if (bad && !file.error()) code = report_error(path, bad);
     }
   }

@@ -14,7 +14,7 @@
 
 #include <backsight/io/container.hpp>
 #include <backsight/io/packed_file.hpp>
-#include <backsight/memtrace/raw.hpp>
+#include <backsight/memtrace/trace.hpp>
 
 #ifdef BACKSIGHT_HAVE_ZLIB
 #include <backsight/io/inflate.hpp>
@@ -79,11 +79,6 @@ trace_error unpack(byte_view bytes, bool mapped, const block_function& f) {
   return io::for_each_block(file, buffer, f);
 }
 
-/// The second entry of a raw file names the thread; that tells it from a file of another format with a small first number.
-bool is_thread(byte_view block) {
-  return block.size() >= 16 && raw_span(block)[1][raw_entry::type] == raw_type::thread;
-}
-
 /// The bytes of a file as they are, kept by `file`; also those of stdin, for `-`, and of other streams.
 trace_error open_packed(const std::string& path, input& file) {
   const auto is_of_use = [](byte_view head) {
@@ -142,18 +137,8 @@ result<final_header> final_header_of(const std::string& path) {
 }
 
 trace_error damage_of(byte_view bytes) {
-  if (const auto head = read_raw_header(bytes)) {
-    const raw_range entries(bytes, head->context());
-    bool footer = false;
-    const trace_error error = for_each(entries, [&](const auto& item) { footer = item.template is<raw_footer>(); });
-    return error || footer ? error : trace_error{errc::bad_end, bytes.size()};
-  }
-  const auto head = read_final_header(bytes);
-  if (!head) return head.error();
-  const trace_error error = head->address_size == 4 ? final_range32(bytes).validate() : final_range(bytes).validate();
-  if (error) return error;
-  const auto last = load<std::uint16_t, order::little>(bytes.data() + bytes.size() - head->entry_size());
-  return last == static_cast<std::uint16_t>(trace_type::footer) ? trace_error{} : trace_error{errc::bad_end, bytes.size()};
+  const auto trace = backsight::memtrace::open(bytes);
+  return trace ? trace->validate() : trace.error();
 }
 
 int report_damage(const std::string& path, const trace_error& error) {
@@ -168,13 +153,7 @@ int report_damage(const std::string& path, const trace_error& error) {
   return report_error(path, error, detail);
 }
 
-stage stage_of_bytes(byte_view bytes) {
-  const auto as_final = read_final_header(bytes);
-  const auto as_raw = read_raw_header(bytes);
-  if (as_final.error().code != errc::bad_magic && as_final.error().code != errc::truncated) return stage::final;
-  if (as_raw.error().code != errc::bad_magic && as_raw.error().code != errc::truncated && is_thread(bytes)) return stage::raw;
-  return stage::unknown;
-}
+stage stage_of_bytes(byte_view bytes) { return backsight::memtrace::open(bytes).partial().stage(); }
 
 result<stage> stage_of(const std::string& path) {
   stage found = stage::unknown;
@@ -196,7 +175,9 @@ std::vector<trace_folder> folders_at(const std::string& path) {
 
 void note_first_folder(const std::vector<trace_folder>& folders) {
   if (folders.size() < 2) return;
-  (void)report_error(folders.front().path, "the first of " + std::to_string(folders.size()) + " folders; the others are left out, as by DynamoRIO, which takes one at a time");
+  (void)report_error(folders.front().path,
+                     "the first of " + std::to_string(folders.size()) +
+                         " folders; the others are left out, as by DynamoRIO, which takes one at a time");
 }
 
 std::string detail_of(const std::string& path, const trace_error& error) {

@@ -9,14 +9,13 @@
 #include <backsight/core/bytes.hpp>
 #include <backsight/core/error.hpp>
 #include <backsight/io/memtrace_folder.hpp>
-#include <backsight/memtrace/final.hpp>
+#include <backsight/memtrace/trace.hpp>
 
 #include "input_file.hpp"
 
 namespace cli::memtrace {
 
-/// Which of the two formats a file is in.
-enum class stage { unknown, raw, final };
+using backsight::memtrace::stage;
 
 /// The format of a file of any packing, told from its first record; errors other than "not a memtrace" are given too.
 [[nodiscard]] backsight::result<stage> stage_of(const std::string& path);
@@ -25,8 +24,8 @@ enum class stage { unknown, raw, final };
 
 /// Calls `f(block, offset)` for the unpacked bytes of a file, in blocks of whole records as far as there are any; `f` gives
 /// an error, with an offset within the block, to stop. Memory does not grow with the file.
-backsight::trace_error for_each_block(const std::string& path,
-                                      const std::function<backsight::trace_error(backsight::byte_view, std::uint64_t)>& f);
+backsight::trace_error for_each_block(
+    const std::string& path, const std::function<backsight::trace_error(backsight::byte_view, std::uint64_t)>& f);
 
 /// Calls `f` with the bytes of a file as they lie there, packed or not.
 backsight::trace_error with_packed_bytes(const std::string& path, const std::function<void(backsight::byte_view)>& f);
@@ -47,15 +46,15 @@ backsight::trace_error for_each_final_block(const std::string& path, F&& f) {
     if (const trace_error bad = f(whole)) return {bad.code, bad.offset - offset};
     if (whole.size() != block.size()) return {errc::truncated, whole.size()};
     end = offset + block.size();
-    const auto last = load<std::uint16_t, order::little>(block.data() + block.size() - step);
-    footer = last == static_cast<std::uint16_t>(backsight::memtrace::trace_type::footer);
+    using backsight::memtrace::basic_entry, backsight::memtrace::trace_type;
+    const record<basic_entry<Address>, order::little> last(block.data() + block.size() - step);
+    footer = last[basic_entry<Address>::type] == trace_type::footer;
     return {};
   });
   return error || footer ? error : trace_error{errc::bad_end, end};
 }
 
-/// The first thing that is wrong with the records of a file of either format: one that cannot be understood, a part of one or
-/// no footer at the end.
+/// As memtrace::trace::validate(), and errors of opening the file.
 [[nodiscard]] backsight::trace_error damage_of(backsight::byte_view bytes);
 
 /// Reports what ended the reading of a file's records, and that the rest is left out; gives bad_input.

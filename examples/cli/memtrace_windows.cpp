@@ -57,7 +57,7 @@ trace_error windows_of(const std::string& path, std::uint32_t number, std::vecto
   }
   const auto head = final_header_of(path);
   if (!head) return head.error();
-  return head->address_size == 4 ? scan<std::uint32_t>(path, number, into) : scan<std::uint64_t>(path, number, into);
+  return with_address(*head, [&](auto address) { return scan<decltype(address)>(path, number, into); });
 }
 
 table table_of(const arguments& asked, output& out) {

@@ -268,6 +268,41 @@ TEST_CASE("what stands before damage is split and merged") {
   CHECK(equal(merger.finish(), trace_builder(good).exit().view()));
 }
 
+TEST_CASE("what waits for an instruction at the end of a file is not given to the next one") {
+  using enum trace_type;
+  // Cut just behind a BRANCH_TARGET and an ENCODING. The bytes are gone when the next file comes.
+  trace_builder cut, expected;
+  cut.header().unit(100, 0).encoded(0x10, {0x90}).marker(marker_type::branch_target, 0x99).put(encoding, 1, 0xcc);
+  expected.header().unit(100, 0).encoded(0x10, {0x90});
+  trace_builder next;
+  next.header().unit(200, 1).instruction(0x20, 1, instr_return).time(250).exit();
+  expected.unit(200, 1).instruction(0x20, 1, instr_return).time(250).exit();
+  window_merger merger;
+  {
+    const std::vector<std::byte> gone(cut.view().begin(), cut.view().end());
+    CHECK_FALSE(merger.add(gone));
+  }
+  CHECK_FALSE(merger.add(next.view()));
+  CHECK(equal(merger.finish(), expected.view()));
+  // The same for what a chunk's head would have repeated.
+  trace_builder head, whole;
+  head.header().unit(100, 0).instruction(1, 1).marker(marker_type::record_ordinal, 9);
+  whole.header().unit(100, 0).instruction(1, 1).unit(200, 1).instruction(1, 1).exit();
+  CHECK_FALSE(merger.add(head.view()));
+  CHECK_FALSE(merger.add(one_window(200, 1).view()));
+  CHECK(equal(merger.finish(), whole.view()));
+}
+
+TEST_CASE("a merger that is used again gives the next trace all its encodings") {
+  trace_builder file;
+  file.header().unit(100, 0).encoded(0x10, {0x90}).instruction(0x10, 1).exit();
+  window_merger merger;
+  for (int i = 0; i < 2; ++i) {
+    CHECK_FALSE(merger.add(file.view()));
+    CHECK(equal(merger.finish(), file.view()));
+  }
+}
+
 TEST_CASE("a trace without windows splits into itself") {
   trace_builder built;
   built.header().time(100).instruction(1, 1).exit();

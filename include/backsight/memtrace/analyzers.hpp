@@ -213,7 +213,8 @@ struct window_task {
 /// analyzers in the order of `tasks`. The results are the same for any number of jobs. Adding them up gives those of the
 /// whole application. `make` is called from several threads at once.
 template <class Make>
-[[nodiscard]] auto run_each_window(const std::vector<window_task>& tasks, Make&& make, unsigned jobs = 1, bool encodings = false) {
+[[nodiscard]] auto run_each_window(const std::vector<window_task>& tasks, Make&& make, unsigned jobs = 1,
+                                   bool encodings = false) {
   using result_type = decltype(make());
   std::vector<std::optional<result_type>> made(tasks.size());
   std::atomic<std::size_t> next{0};

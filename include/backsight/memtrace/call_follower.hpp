@@ -8,7 +8,7 @@
 #include <vector>
 
 #include <backsight/core/event.hpp>
-#include <backsight/memtrace/types.hpp>
+#include <backsight/memtrace/record_follower.hpp>
 
 namespace backsight::memtrace {
 
@@ -58,8 +58,9 @@ class call_follower {
   /// Takes the next record and calls `f(call)` for what it begins or ends.
   template <class F>
   void on(trace_type type, std::uint16_t size, std::uint64_t value, F&& f) {
+    const record_role role = records_.next(type, size, value);
     if (is_instruction(type)) {
-      if (size != 0) instruction(type, size, value, f);
+      if (role == record_role::instruction) instruction(type, size, value, f);
     } else if (type == trace_type::marker) {
       marker(static_cast<marker_type>(size), value, f);
     } else if (type == trace_type::pid) {
@@ -86,14 +87,12 @@ class call_follower {
   void instruction(trace_type type, std::uint16_t size, std::uint64_t pc, F&& f) {
     arrive(pc, f);
     ++instructions_;
-    const std::optional<std::uint64_t> target = target_;
-    target_.reset();
     if (by_markers_ || before_endpoint_) return;
     if (type == trace_type::instr_direct_call || type == trace_type::instr_indirect_call) {
       waiting_ = waiting::call;
       going_on_at_ = pc + size;
     } else if (type == trace_type::instr_return) {
-      if (target) leave(*target, f);
+      if (const auto target = records_.branch_target()) leave(*target, f);
       else waiting_ = waiting::back;
     }
   }
@@ -163,7 +162,6 @@ class call_follower {
     switch (type) {
       case marker_type::timestamp: time_ = value; break;
       case marker_type::cpu_id: cpu_ = value < no_cpu ? static_cast<std::uint32_t>(value) : no_cpu; break;
-      case marker_type::branch_target: target_ = value; break;
       case marker_type::filter_endpoint: before_endpoint_ = false; break;
       case marker_type::func_id:
         if (by_markers_) function_ = value;
@@ -203,6 +201,7 @@ class call_follower {
   /// Steps that returns to nowhere may cost before it is counted where calls go on.
   static constexpr std::size_t patience = std::size_t{1} << 16;
 
+  record_follower records_;
   std::vector<frame> open_;
   std::uint64_t instructions_ = 0, time_ = 0, thread_ = 0, going_on_at_ = 0;
   std::int64_t process_ = 0;
@@ -210,7 +209,6 @@ class call_follower {
   call_clock clock_ = call_clock::instructions;
   bool by_markers_ = false, events_have_pcs_ = true, before_endpoint_ = false, counting_ = false;
   waiting waiting_ = waiting::nothing;
-  std::optional<std::uint64_t> target_;    ///< of the next indirect branch
   std::optional<std::uint64_t> function_;  ///< of a FUNC_ID marker
   std::size_t handlers_ = 0, steps_in_vain_ = 0;
   std::vector<std::size_t> borders_;  ///< open calls when the kernel's records began

@@ -45,8 +45,7 @@ class calls {
     template <class F, class OnFault>
     void for_each_event(F&& f, OnFault&& on_fault) const {
       const opened_file& in = from_->files_[info_->file];
-      if (in.head.address_size == 4) walk<std::uint32_t>(in, f);
-      else walk<std::uint64_t>(in, f);
+      with_address(in.head, [&](auto address) { walk<decltype(address)>(in, f); });
       if (info_->last && in.damage.code != errc::ok) on_fault(std::string_view(in.name), in.damage);
     }
 
@@ -82,8 +81,7 @@ class calls {
         continue;
       }
       opened_file opened{each.bytes, each.name, *head, {}, is_filtered(head->file_type)};
-      if (head->address_size == 4) index<std::uint32_t>(opened);
-      else index<std::uint64_t>(opened);
+      with_address(*head, [&](auto address) { index<decltype(address)>(opened); });
       start_ = std::min(start_, head->first_time);
       files_.push_back(std::move(opened));
     }
@@ -160,8 +158,8 @@ class calls {
     if (scanner.error())
       of.damage = {scanner.error().code, scanner.error().offset, of.bytes.size() - scanner.error().offset};
     else if (whole != of.bytes.size()) of.damage = {errc::truncated, whole, of.bytes.size() - whole};
-    else if (load<std::uint16_t, order::little>(of.bytes.data() + whole - step) !=
-             static_cast<std::uint16_t>(trace_type::footer))
+    else if (record<basic_entry<Address>, order::little>(of.bytes.data() + whole - step)[entry_head::type] !=
+             trace_type::footer)
       of.damage = {errc::bad_end, whole, 0};
   }
 

@@ -15,25 +15,25 @@ namespace backsight::memtrace {
 
 /// What a check of a final trace can find. Known stragglers are no failures.
 enum class finding : std::uint8_t {
-  unreadable,            ///< A record cannot be decoded.
-  header_order,          ///< A record of the file's header is missing or not in its place.
-  missing_exit,          ///< The file does not end with THREAD_EXIT and FOOTER.
-  time_reversed,         ///< A TIMESTAMP lies before the one before it.
-  window_reversed,       ///< A WINDOW_ID is smaller than the one before it.
-  chunk_order,           ///< A CHUNK_FOOTER does not carry the next chunk's number.
-  chunk_size,            ///< A chunk has not as many instructions as the header says.
-  record_ordinal,        ///< A RECORD_ORDINAL does not equal the number of visible records.
-  missing_encoding,      ///< An instruction whose bytes were not given since the start of its chunk.
-  encoding_size,         ///< The bytes of an instruction are not as many as its size.
-  pc_discontinuity,      ///< An instruction that does not follow from the one before, inside of a window.
-  branch_target,         ///< An indirect branch without target, or another instruction with one.
-  branch_type,           ///< A conditional jump without direction, in a version that has one.
-  orphan_data,           ///< A data reference without an instruction.
-  syscall_marker,        ///< A SYSCALL marker that is not behind a system call, or without the times around it.
-  signal_marker,         ///< A SIGNAL_NUMBER that is not behind a KERNEL_EVENT.
-  signal_return,         ///< The code goes on elsewhere than where a signal or kernel event interrupted it.
-  physical_pair,         ///< A VIRTUAL_ADDRESS without its PHYSICAL_ADDRESS.
-  straggler,             ///< No failure: a block that ran after its window, behind a gap without a marker.
+  unreadable,        ///< A record cannot be decoded.
+  header_order,      ///< A record of the file's header is missing or not in its place.
+  missing_exit,      ///< The file does not end with THREAD_EXIT and FOOTER.
+  time_reversed,     ///< A TIMESTAMP lies before the one before it.
+  window_reversed,   ///< A WINDOW_ID is smaller than the one before it.
+  chunk_order,       ///< A CHUNK_FOOTER does not carry the next chunk's number.
+  chunk_size,        ///< A chunk has not as many instructions as the header says.
+  record_ordinal,    ///< A RECORD_ORDINAL does not equal the number of visible records.
+  missing_encoding,  ///< An instruction whose bytes were not given since the start of its chunk.
+  encoding_size,     ///< The bytes of an instruction are not as many as its size.
+  pc_discontinuity,  ///< An instruction that does not follow from the one before, inside of a window.
+  branch_target,     ///< An indirect branch without target, or another instruction with one.
+  branch_type,       ///< A conditional jump without direction, in a version that has one.
+  orphan_data,       ///< A data reference without an instruction.
+  syscall_marker,    ///< A SYSCALL marker that is not behind a system call, or without the times around it.
+  signal_marker,     ///< A SIGNAL_NUMBER that is not behind a KERNEL_EVENT.
+  signal_return,     ///< The code goes on elsewhere than where a signal or kernel event interrupted it.
+  physical_pair,     ///< A VIRTUAL_ADDRESS without its PHYSICAL_ADDRESS.
+  straggler,         ///< No failure: a block that ran after its window, behind a gap without a marker.
 };
 inline constexpr std::uint8_t finding_count = static_cast<std::uint8_t>(finding::straggler) + 1;
 
@@ -72,18 +72,22 @@ struct check_result {
 };
 
 /// Where an instruction goes when it is a direct branch of x86-64, told from its bytes; none for others.
-[[nodiscard]] constexpr std::optional<std::uint64_t> direct_target(std::uint64_t pc, const std::byte* bytes, std::size_t size) noexcept {
+[[nodiscard]] constexpr std::optional<std::uint64_t> direct_target(std::uint64_t pc, const std::byte* bytes,
+                                                                   std::size_t size) noexcept {
   std::size_t i = 0;
   const auto at = [&](std::size_t index) { return index < size ? std::to_integer<unsigned>(bytes[index]) : 0U; };
   // Prefixes: branch hints, operand size, BND, REX.
-  while (i < size && (at(i) == 0x2e || at(i) == 0x3e || at(i) == 0x66 || at(i) == 0xf2 || at(i) == 0xf3 || (at(i) & 0xf0U) == 0x40)) ++i;
+  while (i < size &&
+         (at(i) == 0x2e || at(i) == 0x3e || at(i) == 0x66 || at(i) == 0xf2 || at(i) == 0xf3 || (at(i) & 0xf0U) == 0x40))
+    ++i;
   std::size_t displacement = 0;
   if (at(i) == 0xeb || (at(i) & 0xf0U) == 0x70 || (at(i) >= 0xe0 && at(i) <= 0xe3)) displacement = 1, i += 1;
   else if (at(i) == 0xe8 || at(i) == 0xe9) displacement = 4, i += 1;
   else if (at(i) == 0x0f && (at(i + 1) & 0xf0U) == 0x80) displacement = 4, i += 2;
   else return {};
   if (i + displacement != size) return {};
-  const std::int64_t offset = displacement == 1 ? load<std::int8_t, order::little>(bytes + i) : load<std::int32_t, order::little>(bytes + i);
+  const std::int64_t offset =
+      displacement == 1 ? load<std::int8_t, order::little>(bytes + i) : load<std::int32_t, order::little>(bytes + i);
   return pc + size + static_cast<std::uint64_t>(offset);
 }
 
@@ -132,9 +136,7 @@ class trace_checker {
     // The order of the reference page; members that a version does not have may be absent, others not.
     const entry_span all = trace_.entries();
     std::size_t i = 1;
-    const auto next_is = [&](marker_type type) {
-      return i < all.size() && all[i][entry_record::type] == trace_type::marker && all[i][entry_record::size] == static_cast<std::uint16_t>(type);
-    };
+    const auto next_is = [&](marker_type type) { return i < all.size() && is_marker(all[i], type); };
     if (head_.version >= 2) {
       for (const marker_type type : {marker_type::version, marker_type::filetype}) {
         if (next_is(type)) ++i;
@@ -152,9 +154,8 @@ class trace_checker {
   }
 
   void step(const entry_view& item, trace_type type, std::size_t index) {
-    if (type == trace_type::encoding) waiting_encodings_ += item[entry_record::size];
-    if (detail_marker(item, type, marker_type::record_ordinal)) on_record_ordinal(item, index);
-    if (detail_marker(item, type, marker_type::window_id)) on_window(item[entry_record::addr], index);
+    if (is_marker(item, marker_type::record_ordinal)) on_record_ordinal(item, index);
+    if (is_marker(item, marker_type::window_id)) on_window(item[entry_record::addr], index);
     if (type == trace_type::thread && builder_.tid() != 0 && item[entry_record::addr] != builder_.tid()) forget_code();
     const bool pc_only = is_instruction(type) && item[entry_record::size] == 0;
     if (pc_only) any_pc_ = true;
@@ -164,17 +165,12 @@ class trace_checker {
     if (seen->type == trace_type::marker) return on_marker(*seen, index);
     if (is_instruction(seen->type)) return on_instruction(*seen, index);
     if (seen->type == trace_type::instr_no_fetch) {
-      waiting_encodings_ = 0;
       any_pc_ = true;
       if (last_ && last_->pc != seen->pc && !filtered()) add(finding::pc_discontinuity, index);
       return;
     }
     if (is_data(seen->type) && !any_pc_) add(finding::orphan_data, index);
     if (seen->type == trace_type::thread_exit) forget_code();
-  }
-
-  [[nodiscard]] static bool detail_marker(const entry_view& item, trace_type type, marker_type wanted) noexcept {
-    return type == trace_type::marker && item[entry_record::size] == static_cast<std::uint16_t>(wanted);
   }
 
   /// What came before says nothing about the next instruction.
@@ -207,7 +203,8 @@ class trace_checker {
       case marker_type::timestamp: on_time(item, index); break;
       case marker_type::chunk_footer:
         if (item.address != chunk_number_) add(finding::chunk_order, index);
-        if (head_.chunk_instr_count != 0 && instructions_ != (chunk_number_ + 1) * head_.chunk_instr_count) add(finding::chunk_size, index);
+        if (head_.chunk_instr_count != 0 && instructions_ != (chunk_number_ + 1) * head_.chunk_instr_count)
+          add(finding::chunk_size, index);
         break;
       case marker_type::kernel_event:
         // Another signal may come before the code that the last one interrupted has gone on.
@@ -231,7 +228,8 @@ class trace_checker {
       case marker_type::syscall:
         // Times are around it in recordings since version 6, and it is directly behind the instruction's records.
         if (head_.version >= 6 && !(adjacent && before == marker_type::cpu_id)) add(finding::syscall_marker, index);
-        else if (head_.version >= 6 && has(file_type::x86_64) && last_is_x86_ && !last_is_syscall_ && !filtered()) add(finding::syscall_marker, index);
+        else if (head_.version >= 6 && has(file_type::x86_64) && last_is_x86_ && !last_is_syscall_ && !filtered())
+          add(finding::syscall_marker, index);
         break;
       case marker_type::maybe_blocking_syscall:
         if (!adjacent || before != marker_type::syscall) add(finding::syscall_marker, index);
@@ -260,8 +258,8 @@ class trace_checker {
     bool unit = false;
     for (std::size_t i = index + 1; i < all.size() && i < index + 12; ++i) {
       const trace_type type = all[i][entry_record::type];
-      if (detail_marker(all[i], type, marker_type::window_id)) unit = true;
-      if (unit || detail_marker(all[i], type, marker_type::timestamp) || type == trace_type::thread_exit) break;
+      if (is_marker(all[i], marker_type::window_id)) unit = true;
+      if (unit || is_marker(all[i], marker_type::timestamp) || type == trace_type::thread_exit) break;
     }
     std::uint64_t& last = unit ? header_time_ : true_time_;
     if (item.address < last && head_.version >= 6) add(finding::time_reversed, index);
@@ -271,28 +269,29 @@ class trace_checker {
   void on_instruction(const reference& item, std::size_t index) {
     any_pc_ = true;
     check_encoding(item, index);
-    if (item.type == trace_type::instr_conditional_jump && head_.version >= 5 && !filtered()) add(finding::branch_type, index);
+    if (item.type == trace_type::instr_conditional_jump && head_.version >= 5 && !filtered())
+      add(finding::branch_type, index);
     const bool needs_target = head_.version >= 5 && is_indirect_branch(item.type);
     if (!filtered() && needs_target != item.branch_target.has_value()) add(finding::branch_target, index);
     check_flow(item, index);
     last_ = item;
     set_expected(item);
     last_is_x86_ = item.encoding != nullptr;
-    last_is_syscall_ = item.encoding_size >= 2 && item.encoding[0] == std::byte{0x0f} && (item.encoding[1] == std::byte{0x05} || item.encoding[1] == std::byte{0x34});
-    last_is_syscall_ = last_is_syscall_ || (item.encoding_size == 2 && item.encoding[0] == std::byte{0xcd} && item.encoding[1] == std::byte{0x80});
+    last_is_syscall_ = item.encoding_size >= 2 && item.encoding[0] == std::byte{0x0f} &&
+                       (item.encoding[1] == std::byte{0x05} || item.encoding[1] == std::byte{0x34});
+    last_is_syscall_ = last_is_syscall_ || (item.encoding_size == 2 && item.encoding[0] == std::byte{0xcd} &&
+                                            item.encoding[1] == std::byte{0x80});
     last_->encoding = nullptr;
     ++instructions_;
     after_event_ = after_return_ = false;
   }
 
   void check_encoding(const reference& item, std::size_t index) {
-    const std::uint64_t given = waiting_encodings_;
-    waiting_encodings_ = 0;
     if (!has(file_type::encodings)) return;
     std::uint64_t& since = encoded_since_[item.pc];
     if (item.encoding_is_new) {
       since = chunk_start_ + 1;
-      if (given != item.size && !has(file_type::arch_regdeps)) add(finding::encoding_size, index);
+      if (item.encoding_size != item.size && !has(file_type::arch_regdeps)) add(finding::encoding_size, index);
     } else if (since != chunk_start_ + 1) {
       add(finding::missing_encoding, index);
       since = chunk_start_ + 1;
@@ -332,7 +331,8 @@ class trace_checker {
     } else if (item.type == trace_type::instr_direct_jump || item.type == trace_type::instr_direct_call ||
                item.type == trace_type::instr_taken_jump) {
       expected_.reset();
-      if (has(file_type::x86_64) && item.encoding != nullptr) expected_ = direct_target(item.pc, item.encoding, item.encoding_size);
+      if (has(file_type::x86_64) && item.encoding != nullptr)
+        expected_ = direct_target(item.pc, item.encoding, item.encoding_size);
     } else if (item.type == trace_type::instr_conditional_jump || item.type == trace_type::instr_sysenter) {
       expected_.reset();
     }
@@ -366,7 +366,7 @@ class trace_checker {
   std::unordered_map<std::uint64_t, std::uint64_t> encoded_since_;
   std::optional<reference> last_;
   std::optional<std::uint64_t> expected_;
-  std::uint64_t instructions_ = 0, visible_ = 0, waiting_encodings_ = 0, marker_index_ = ~std::uint64_t{0};
+  std::uint64_t instructions_ = 0, visible_ = 0, marker_index_ = ~std::uint64_t{0};
   std::uint64_t chunk_start_ = 0, chunk_number_ = 0, header_time_ = 0, true_time_ = 0;
   std::size_t window_ = 0;
   marker_type last_marker_ = marker_type::split_value;

@@ -9,6 +9,7 @@
 
 #include <backsight/memtrace/final.hpp>
 #include <backsight/memtrace/pc_set.hpp>
+#include <backsight/memtrace/record_follower.hpp>
 
 namespace backsight::memtrace {
 
@@ -16,17 +17,18 @@ namespace backsight::memtrace {
 /// Records that its tools never see are left out: HEADER, FOOTER, THREAD, PID, ENCODING, BRANCH_TARGET, RECORD_ORDINAL and
 /// the repeated TIMESTAMP and CPU_ID at the start of a chunk.
 struct record_counts {
-  std::uint64_t instructions = 0;     ///< Types 10 to 16, 31, 48 and 49 with a size.
-  std::uint64_t unique_pcs = 0;       ///< Different PCs of those.
-  std::uint64_t kernel_instructions = 0;  ///< Those inside of a system call's, context switch's or hardware event's trace.
-  std::uint64_t non_fetched = 0;      ///< Type 29: further iterations of a string instruction.
+  std::uint64_t instructions = 0;  ///< Types 10 to 16, 31, 48 and 49 with a size.
+  std::uint64_t unique_pcs = 0;    ///< Different PCs of those.
+  std::uint64_t kernel_instructions =
+      0;                          ///< Those inside of a system call's, context switch's or hardware event's trace.
+  std::uint64_t non_fetched = 0;  ///< Type 29: further iterations of a string instruction.
   std::uint64_t kernel_non_fetched = 0;
   std::uint64_t prefetches = 0;
   std::uint64_t loads = 0;
   std::uint64_t stores = 0;
   std::uint64_t icache_flushes = 0;
   std::uint64_t dcache_flushes = 0;
-  std::uint64_t time_and_cpu = 0;     ///< TIMESTAMP and CPU_ID.
+  std::uint64_t time_and_cpu = 0;  ///< TIMESTAMP and CPU_ID.
   std::uint64_t idle = 0;
   std::uint64_t wait = 0;
   std::uint64_t kernel_transfers = 0;  ///< KERNEL_EVENT and KERNEL_XFER.
@@ -41,20 +43,37 @@ struct record_counts {
   std::uint64_t blocking_syscalls = 0;
   std::uint64_t skipped_memrefs = 0;
   std::uint64_t other_markers = 0;
-  std::uint64_t encodings = 0;        ///< Instructions that came with a new encoding.
-  std::uint64_t exits = 0;            ///< THREAD_EXIT records.
+  std::uint64_t encodings = 0;  ///< Instructions that came with a new encoding.
+  std::uint64_t exits = 0;      ///< THREAD_EXIT records.
 
   /// Adds everything but unique_pcs, which does not add up: the same PC may be in both.
   constexpr record_counts& operator+=(const record_counts& other) noexcept {
-    constexpr std::uint64_t record_counts::*members[]{
-        &record_counts::instructions, &record_counts::kernel_instructions, &record_counts::non_fetched,
-        &record_counts::kernel_non_fetched, &record_counts::prefetches, &record_counts::loads, &record_counts::stores,
-        &record_counts::icache_flushes, &record_counts::dcache_flushes, &record_counts::time_and_cpu, &record_counts::idle,
-        &record_counts::wait, &record_counts::kernel_transfers, &record_counts::hardware_transfers,
-        &record_counts::function_ids, &record_counts::function_return_addresses, &record_counts::function_arguments,
-        &record_counts::function_return_values, &record_counts::physical_pairs, &record_counts::physical_unavailable,
-        &record_counts::syscalls, &record_counts::blocking_syscalls, &record_counts::skipped_memrefs,
-        &record_counts::other_markers, &record_counts::encodings, &record_counts::exits};
+    constexpr std::uint64_t record_counts::* members[]{&record_counts::instructions,
+                                                       &record_counts::kernel_instructions,
+                                                       &record_counts::non_fetched,
+                                                       &record_counts::kernel_non_fetched,
+                                                       &record_counts::prefetches,
+                                                       &record_counts::loads,
+                                                       &record_counts::stores,
+                                                       &record_counts::icache_flushes,
+                                                       &record_counts::dcache_flushes,
+                                                       &record_counts::time_and_cpu,
+                                                       &record_counts::idle,
+                                                       &record_counts::wait,
+                                                       &record_counts::kernel_transfers,
+                                                       &record_counts::hardware_transfers,
+                                                       &record_counts::function_ids,
+                                                       &record_counts::function_return_addresses,
+                                                       &record_counts::function_arguments,
+                                                       &record_counts::function_return_values,
+                                                       &record_counts::physical_pairs,
+                                                       &record_counts::physical_unavailable,
+                                                       &record_counts::syscalls,
+                                                       &record_counts::blocking_syscalls,
+                                                       &record_counts::skipped_memrefs,
+                                                       &record_counts::other_markers,
+                                                       &record_counts::encodings,
+                                                       &record_counts::exits};
     for (const auto member : members) this->*member += other.*member;
     return *this;
   }
@@ -75,6 +94,7 @@ struct section_counts {
 template <class Address>
 class basic_final_counter {
   using any = basic_entry<Address>;
+  using entry = record<any, order::little>;
   static constexpr std::size_t step = size_of<any>;
 
  public:
@@ -97,12 +117,12 @@ class basic_final_counter {
       at = count_hot(at, end, hot);
       add(hot);
       if (at == end) break;
-      const auto head = load<std::uint32_t, order::little>(at);
-      if (const errc bad = entry_error<Address>(head); bad != errc::ok) {
+      const entry item(at);
+      if (const errc bad = entry_error(item); bad != errc::ok) {
         error = {bad, records_ * step + static_cast<std::uint64_t>(at - bytes.data())};
         break;
       }
-      rare(static_cast<trace_type>(head & 0xffffU), static_cast<std::uint16_t>(head >> 16), load<Address, order::little>(at + 4));
+      rare(item[any::type], item[any::size], item[any::addr]);
       at += step;
     }
     records_ += static_cast<std::uint64_t>(at - bytes.data()) / step;
@@ -132,12 +152,11 @@ class basic_final_counter {
  private:
   struct thread_state {
     std::uint64_t tid = 0;
-    bool named = false;          ///< A THREAD record was seen.
+    bool named = false;  ///< A THREAD record was seen.
     std::size_t section = 0;
     std::optional<std::uint64_t> window;
     pc_set window_pcs, all;
   };
-  static constexpr std::uint32_t branch_target = static_cast<std::uint32_t>(trace_type::marker) | static_cast<std::uint32_t>(marker_type::branch_target) << 16;
   static_assert(static_cast<unsigned>(trace_type::read) == 0 && static_cast<unsigned>(trace_type::write) == 1);
 
   /// Records that only have to be counted; joined with the section when that changes.
@@ -147,33 +166,36 @@ class basic_final_counter {
 
   /// Counts records up to one that needs more than that, and gives its place. A function of its own with local state:
   /// inlined into its caller, GCC 12 and Clang 19 keep the position and the flag in memory, which costs a third of the speed.
-  [[nodiscard]] [[gnu::noinline]] const std::byte* count_hot(const std::byte* at, const std::byte* end, hot_counts& hot) {
+  [[nodiscard]] [[gnu::noinline]] const std::byte* count_hot(const std::byte* at, const std::byte* end,
+                                                             hot_counts& hot) {
     hot_counts now;
     std::uint64_t data = 0;
     unsigned pending = pending_;
     for (; at != end; at += step) {
-      const auto head = load<std::uint32_t, order::little>(at);
-      const unsigned type = head & 0xffffU;
-      if (type < 64 && (detail::instruction_types >> type & 1U) != 0) {
-        if (head <= 0xffffU) [[unlikely]] continue;
-        pcs_.insert(load<Address, order::little>(at + 4));
+      const entry item(at);
+      const trace_type type = item[any::type];
+      if (is_instruction(type)) {
+        if (item[any::size] == 0) [[unlikely]]
+          continue;
+        pcs_.insert(item[any::addr]);
         ++now.instructions;
         now.encodings += pending;
         pending = 0;
-      } else if (type <= static_cast<unsigned>(trace_type::write)) {
-        now.stores += type;
+      } else if (type == trace_type::read || type == trace_type::write) {
+        now.stores += static_cast<unsigned>(type);
         ++data;
-      } else if (type == static_cast<unsigned>(trace_type::encoding)) {
-        if (head >> 16 > sizeof(Address)) [[unlikely]] break;
+      } else if (type == trace_type::encoding) {
+        if (item[any::size] > sizeof(Address)) [[unlikely]]
+          break;
         pending = 1;
-      } else if (head == branch_target) {
+      } else if (is_marker(item, marker_type::branch_target)) {
         // Part of the instruction that follows.
-      } else if (type == static_cast<unsigned>(trace_type::instr_no_fetch)) {
-        if (head <= 0xffffU) continue;
+      } else if (type == trace_type::instr_no_fetch) {
+        if (item[any::size] == 0) continue;
         ++now.non_fetched;
         now.encodings += pending;
         pending = 0;
-      } else if (type < trace_type_count && (detail::prefetch_types >> type & 1U) != 0) {
+      } else if (is_prefetch(type)) {
         ++now.prefetches;
       } else {
         break;
@@ -213,18 +235,12 @@ class basic_final_counter {
   }
 
   void on_marker(marker_type type, std::uint64_t value) {
+    if (chunk_head_.repeats(type)) return;
     if (type == marker_type::window_id && threads_[thread_].window != value) enter_window(value);
     record_counts& now = sections_[current_].counts;
     switch (type) {
       case marker_type::timestamp:
-      case marker_type::cpu_id:
-        if (chunk_head_ != 0) {
-          chunk_head_ = type == marker_type::timestamp ? 1 : 0;
-          return;
-        }
-        ++now.time_and_cpu;
-        return;
-      case marker_type::record_ordinal: chunk_head_ = 2; return;
+      case marker_type::cpu_id: ++now.time_and_cpu; return;
       case marker_type::core_idle: ++now.idle; return;
       case marker_type::core_wait: ++now.wait; return;
       case marker_type::kernel_event:
@@ -305,8 +321,8 @@ class basic_final_counter {
   std::uint64_t records_ = 0;
   std::optional<std::uint64_t> last_window_, file_type_;
   std::uint64_t kernel_depth_ = 0;
-  unsigned pending_ = 0;     ///< An encoding waits for its instruction.
-  unsigned chunk_head_ = 0;  ///< 2: the repeated TIMESTAMP of a chunk comes next; 1: its CPU_ID.
+  unsigned pending_ = 0;  ///< An encoding waits for its instruction.
+  chunk_head chunk_head_;
 };
 
 using final_counter = basic_final_counter<std::uint64_t>;

@@ -5,8 +5,11 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <backsight/core/common_when.hpp>
 #include <backsight/core/error.hpp>
+#include <backsight/core/offset_of.hpp>
 #include <backsight/core/record_span.hpp>
+#include <backsight/memtrace/file_start.hpp>
 #include <backsight/memtrace/schema.hpp>
 
 namespace backsight::memtrace {
@@ -15,16 +18,19 @@ namespace backsight::memtrace {
 /// that cannot be understood: salvage goes on with the next record.
 template <class Address>
 struct basic_final_format {
-  using records = record_list<basic_instruction<Address>, basic_memory_reference<Address>, basic_marker<Address>,
-                              basic_fetch<Address>, basic_encoding<Address>, basic_prefetch<Address>, basic_flush<Address>,
-                              basic_bundle<Address>, basic_thread<Address>, basic_process<Address>,
-                              basic_thread_exit<Address>, basic_header<Address>, basic_footer<Address>>;
+  using records =
+      record_list<basic_instruction<Address>, basic_memory_reference<Address>, basic_marker<Address>,
+                  basic_fetch<Address>, basic_encoding<Address>, basic_prefetch<Address>, basic_flush<Address>,
+                  basic_bundle<Address>, basic_thread<Address>, basic_process<Address>, basic_thread_exit<Address>,
+                  basic_header<Address>, basic_footer<Address>>;
   using context = no_context;
+  using uniform = basic_entry<Address>;  ///< What every record is of, as stored.
+  using footer = basic_footer<Address>;
   static constexpr order byte_order = order::little;
-  static constexpr std::size_t head_bytes = 2;
+  static constexpr std::size_t head_bytes = sizeof(trace_type);
   static constexpr std::size_t entry_size = size_of<basic_entry<Address>>;
-  static constexpr common_record<basic_instruction<Address>, std::uint16_t> common{
-      .mask = 0xffff, .value = static_cast<std::uint16_t>(trace_type::instr)};
+  static constexpr auto common =
+      common_when<basic_instruction<Address>, byte_order, std::uint16_t>(is(entry_head::type, trace_type::instr));
 
   /// The kind of each type.
   static constexpr auto kinds = [] {
@@ -34,9 +40,11 @@ struct basic_final_format {
       std::size_t kind = records::template index_of<basic_instruction<Address>>;
       if (is_prefetch(type)) kind = records::template index_of<basic_prefetch<Address>>;
       else if (is_flush(type)) kind = records::template index_of<basic_flush<Address>>;
-      else if (type == trace_type::read || type == trace_type::write) kind = records::template index_of<basic_memory_reference<Address>>;
+      else if (type == trace_type::read || type == trace_type::write)
+        kind = records::template index_of<basic_memory_reference<Address>>;
       else if (type == trace_type::marker) kind = records::template index_of<basic_marker<Address>>;
-      else if (type == trace_type::instr_no_fetch || type == trace_type::instr_maybe_fetch) kind = records::template index_of<basic_fetch<Address>>;
+      else if (type == trace_type::instr_no_fetch || type == trace_type::instr_maybe_fetch)
+        kind = records::template index_of<basic_fetch<Address>>;
       else if (type == trace_type::encoding) kind = records::template index_of<basic_encoding<Address>>;
       else if (type == trace_type::instr_bundle) kind = records::template index_of<basic_bundle<Address>>;
       else if (type == trace_type::thread) kind = records::template index_of<basic_thread<Address>>;
@@ -50,7 +58,8 @@ struct basic_final_format {
   }();
 
   static constexpr kind_result kind_of(const std::byte* at, const context&) noexcept {
-    const auto type = load<std::uint16_t, byte_order>(at);
+    const auto type = static_cast<std::uint16_t>(
+        load<trace_type, byte_order>(at + offset_of<basic_entry<Address>>(entry_head::type)));
     if (type >= trace_type_count) return errc::unknown_record;
     return std::size_t{kinds[type]};
   }
@@ -73,44 +82,36 @@ using final_range = record_range<final_format>;
 using final_range32 = record_range<final_format32>;
 static_assert(record_format<final_format> && record_format<final_format32>);
 
-/// What is wrong with a record whose first four bytes, type and size, are `head`: errc::unknown_record, errc::bad_size for more
-/// bytes than an ENCODING or INSTR_BUNDLE has room for, errc::ok.
+/// What is wrong with a record: errc::unknown_record, errc::bad_size for more bytes than an ENCODING or INSTR_BUNDLE has room
+/// for, errc::ok.
 template <class Address>
-[[nodiscard]] constexpr errc entry_error(std::uint32_t head) noexcept {
-  const std::uint32_t type = head & 0xffffU;
-  if (type >= trace_type_count) return errc::unknown_record;
-  const bool has_bytes = type == static_cast<std::uint32_t>(trace_type::encoding) || type == static_cast<std::uint32_t>(trace_type::instr_bundle);
-  return has_bytes && head >> 16 > sizeof(Address) ? errc::bad_size : errc::ok;
+[[nodiscard]] constexpr errc entry_error(const record<basic_entry<Address>, order::little>& item) noexcept {
+  const trace_type type = item[entry_head::type];
+  if (static_cast<std::uint16_t>(type) >= trace_type_count) return errc::unknown_record;
+  const bool has_bytes = type == trace_type::encoding || type == trace_type::instr_bundle;
+  return has_bytes && item[entry_head::size] > sizeof(Address) ? errc::bad_size : errc::ok;
 }
 
 /// The records as uniform entries, random access: the fastest way over a trace.
 using entry_span = record_span<entry_record, order::little>;
 using entry_view = record<entry_record, order::little>;
 
-/// What the records at the start of a final file say. Members that the file does not state are zero.
-struct final_header {
-  std::uint64_t version = 0;
-  std::uint64_t file_type = 0;
-  std::uint64_t tid = 0;
-  std::uint64_t pid = 0;
-  std::uint64_t cache_line_size = 0;
+/// What the records at the start of a final file say; `size` ends at the first TIMESTAMP or other record that is no part of it.
+struct final_header : file_start {
   std::uint64_t chunk_instr_count = 0;
-  std::uint64_t page_size = 0;
-  std::uint64_t first_time = 0;   ///< The first TIMESTAMP, microseconds since 1601.
-  std::size_t size = 0;           ///< Bytes of the header: up to the first TIMESTAMP or other record that is no part of it.
   std::uint8_t address_size = 8;  ///< 8: records of 12 bytes; 4: records of 8 bytes.
   bool has_file_type = false;     ///< The file has a FILETYPE marker.
 
-  [[nodiscard]] constexpr std::size_t entry_size() const noexcept { return std::size_t{4} + address_size; }
+  [[nodiscard]] constexpr std::size_t entry_size() const noexcept {
+    return address_size == 4 ? size_of<basic_entry<std::uint32_t>> : size_of<entry_record>;
+  }
 };
 
-/// The beginning of `bytes` looks like a compressed file (gzip, zlib, LZ4 frame, snappy framing, zip).
-[[nodiscard]] constexpr bool looks_compressed(byte_view bytes) noexcept {
-  if (bytes.size() < 4) return false;
-  const auto first = load<std::uint32_t, order::little>(bytes.data());
-  const auto pair = first & 0xffffU;
-  return pair == 0x8b1f || first == 0x184d2204 || first == 0x04034b50 || first == 0x06054b50 || first == 0x000006ff ||
-         pair == 0x0178 || pair == 0x5e78 || pair == 0x9c78 || pair == 0xda78;
+/// Calls `f(Address{})` with the type of the file's addresses, std::uint64_t or std::uint32_t.
+template <class F>
+constexpr decltype(auto) with_address(const final_header& head, F&& f) {
+  if (head.address_size == sizeof(std::uint32_t)) return f(std::uint32_t{});
+  return f(std::uint64_t{});
 }
 
 namespace detail {
@@ -122,37 +123,36 @@ template <class Address>
   head.address_size = sizeof(Address);
   const record_span<any, order::little> all(bytes);
   head.version = all[0][any::addr];
-  if (head.version == 0 || head.version > newest_final_version) return {head, {errc::unsupported_version, 4}};
+  if (head.version == 0 || head.version > newest_final_version)
+    return {head, {errc::unsupported_version, offset_of<any>(any::addr)}};
   std::size_t i = 1;
   for (; i < all.size(); ++i) {
     const auto item = all[i];
     const std::uint64_t offset = i * size_of<any>, value = item[any::addr];
     const trace_type type = item[any::type];
+    const auto says = [&](marker_type wanted) { return is_marker(item, wanted); };
     if (type == trace_type::thread && head.tid == 0) head.tid = value;
     else if (type == trace_type::pid && head.pid == 0) head.pid = value;
     else if (type != trace_type::marker) break;
-    else {
-      const auto kind = static_cast<marker_type>(item[any::size]);
-      if (kind == marker_type::version) {
-        if (value != head.version) return {head, {errc::bad_value, offset}};
-      } else if (kind == marker_type::filetype) {
-        head.has_file_type = true;
-        head.file_type = value;
-        if ((value & ~file_type::known) != 0) return {head, {errc::unsupported_type, offset}};
-        const bool narrow = (value & (file_type::arm32 | file_type::x86_32)) != 0;
-        const bool wide = (value & (file_type::aarch64 | file_type::x86_64)) != 0;
-        if ((narrow && sizeof(Address) != 4) || (wide && sizeof(Address) != 8) || (narrow && wide)) {
-          return {head, {errc::unsupported_type, offset}};
-        }
-      } else if (kind == marker_type::cache_line_size) head.cache_line_size = value;
-      else if (kind == marker_type::chunk_instr_count) head.chunk_instr_count = value;
-      else if (kind == marker_type::page_size) head.page_size = value;
-      else if (kind != marker_type::vector_length) break;
-    }
+    else if (says(marker_type::version)) {
+      if (value != head.version) return {head, {errc::bad_value, offset}};
+    } else if (says(marker_type::filetype)) {
+      head.has_file_type = true;
+      head.file_type = value;
+      if ((value & ~file_type::known) != 0) return {head, {errc::unsupported_type, offset}};
+      const bool narrow = (value & (file_type::arm32 | file_type::x86_32)) != 0;
+      const bool wide = (value & (file_type::aarch64 | file_type::x86_64)) != 0;
+      if ((narrow && sizeof(Address) != 4) || (wide && sizeof(Address) != 8) || (narrow && wide)) {
+        return {head, {errc::unsupported_type, offset}};
+      }
+    } else if (says(marker_type::cache_line_size)) head.cache_line_size = value;
+    else if (says(marker_type::chunk_instr_count)) head.chunk_instr_count = value;
+    else if (says(marker_type::page_size)) head.page_size = value;
+    else if (!says(marker_type::vector_length)) break;
   }
   head.size = i * size_of<any>;
   for (; i < all.size() && all[i][any::type] == trace_type::marker; ++i) {
-    if (static_cast<marker_type>(all[i][any::size]) != marker_type::timestamp) continue;
+    if (!is_marker(all[i], marker_type::timestamp)) continue;
     head.first_time = all[i][any::addr];
     break;
   }
@@ -166,18 +166,18 @@ template <class Address>
 /// that this library does not know or that contradict the record size, errc::truncated.
 [[nodiscard]] constexpr result<final_header> read_final_header(byte_view bytes) noexcept {
   if (looks_compressed(bytes)) return {errc::compressed, 0};
-  if (bytes.size() < 8) return {bytes.empty() ? errc::truncated : errc::bad_magic, 0};
-  if (load<std::uint32_t, order::little>(bytes.data()) != static_cast<std::uint32_t>(trace_type::header)) return {errc::bad_magic, 0};
+  using narrow_entry = basic_entry<std::uint32_t>;
+  if (bytes.size() < size_of<narrow_entry>) return {bytes.empty() ? errc::truncated : errc::bad_magic, 0};
+  const record<narrow_entry, order::little> first(bytes.data());
+  if (first[entry_head::type] != trace_type::header || first[entry_head::size] != 0) return {errc::bad_magic, 0};
+  if (bytes.size() < size_of<entry_record>) return {errc::truncated, bytes.size()};
   // The version fits 32 bits: behind it a wide record has zeros, a narrow one the type of the next record.
-  const bool narrow = bytes.size() >= 12 && load<std::uint32_t, order::little>(bytes.data() + 8) != 0;
-  if (narrow) {
-    const auto next = load<std::uint16_t, order::little>(bytes.data() + 8);
-    const bool plausible = next == static_cast<std::uint16_t>(trace_type::marker) || next == static_cast<std::uint16_t>(trace_type::thread);
-    if (!plausible) return {errc::unsupported_version, 4};
-    return detail::read_final_header_as<std::uint32_t>(bytes);
-  }
-  if (bytes.size() < 12) return {errc::truncated, bytes.size()};
-  return detail::read_final_header_as<std::uint64_t>(bytes);
+  const record<header_record, order::little> wide(bytes.data());
+  if (wide[header_record::version] >> 32 == 0) return detail::read_final_header_as<std::uint64_t>(bytes);
+  const trace_type next = record<narrow_entry, order::little>(bytes.data() + size_of<narrow_entry>)[entry_head::type];
+  if (next != trace_type::marker && next != trace_type::thread)
+    return {errc::unsupported_version, offset_of<header_record>(header_record::version)};
+  return detail::read_final_header_as<std::uint32_t>(bytes);
 }
 
 }  // namespace backsight::memtrace

@@ -8,5 +8,6 @@
 #include <backsight/memtrace/raw.hpp>
 #include <backsight/memtrace/raw_schema.hpp>
 #include <backsight/memtrace/schema.hpp>
+#include <backsight/memtrace/trace.hpp>
 #include <backsight/memtrace/types.hpp>
 #include <backsight/memtrace/windows.hpp>

@@ -7,8 +7,9 @@
 #include <optional>
 
 #include <backsight/core/error.hpp>
+#include <backsight/core/offset_of.hpp>
 #include <backsight/core/record_span.hpp>
-#include <backsight/memtrace/final.hpp>
+#include <backsight/memtrace/file_start.hpp>
 #include <backsight/memtrace/raw_schema.hpp>
 
 namespace backsight::memtrace {
@@ -22,11 +23,14 @@ struct raw_context {
 /// The raw format, for record_range. Addresses with tag bits in their top byte may look like another kind of entry; they
 /// cannot be told without decoding the code, and are given as what their bits say.
 struct raw_format {
-  using records = record_list<raw_memref, raw_block, raw_timestamp, raw_marker, raw_split_marker, raw_thread, raw_process,
-                              raw_header, raw_header_deprecated, raw_footer, raw_meminfo, raw_scatter_gather_base, raw_iflush>;
+  using records =
+      record_list<raw_memref, raw_block, raw_timestamp, raw_marker, raw_split_marker, raw_thread, raw_process,
+                  raw_header, raw_header_deprecated, raw_footer, raw_meminfo, raw_scatter_gather_base, raw_iflush>;
   using context = raw_context;
+  using uniform = raw_entry;  ///< What every record is of, as stored.
+  using footer = raw_footer;
   static constexpr order byte_order = order::little;
-  static constexpr std::size_t head_bytes = 8;
+  static constexpr std::size_t head_bytes = size_of<raw_entry>;
 
   static constexpr kind_result kind_of(const std::byte* at, const context& now) noexcept {
     const record<raw_marker, byte_order> item(at);
@@ -55,10 +59,8 @@ struct raw_format {
     return errc::unknown_record;
   }
   static constexpr errc check(record<raw_split_marker, byte_order> item, const context&) noexcept {
-    const bool paired = item[raw_split_marker::type] == raw_type::extended &&
-                        item[raw_split_marker::ext] == raw_extension::marker &&
-                        item[raw_split_marker::marker_type] != marker_type::split_value;
-    return paired ? errc::ok : errc::unpaired_record;
+    const record<raw_marker, byte_order> second(item.bytes().data() + size_of<raw_marker>);
+    return is_marker(second) && !is_marker(second, marker_type::split_value) ? errc::ok : errc::unpaired_record;
   }
   static constexpr errc check(record<raw_iflush, byte_order> item, const context&) noexcept {
     return item[raw_iflush::end_type] == raw_type::pc_top_bit_or_iflush ? errc::ok : errc::unpaired_record;
@@ -70,7 +72,8 @@ struct raw_format {
     now.arm32 = (item[raw_header_deprecated::file_type] & file_type::arm32) != 0;
   }
   static constexpr std::size_t resync(byte_view all, std::size_t from, context&) noexcept {
-    const std::size_t next = (from + 7) / 8 * 8;
+    constexpr std::size_t step = size_of<raw_entry>;
+    const std::size_t next = (from + step - 1) / step * step;
     return next < all.size() ? next : all.size();
   }
 };
@@ -80,23 +83,17 @@ static_assert(record_format<raw_format>);
 using raw_range = record_range<raw_format>;
 /// The entries as uniform words, random access.
 using raw_span = record_span<raw_entry, order::little>;
+/// The same as what a marker has; of other entries only `type` says something, and of extended ones `ext`.
+using raw_marker_span = record_span<raw_marker, order::little>;
 
 /// The value of a split marker: both halves.
 [[nodiscard]] constexpr std::uint64_t value_of(record<raw_split_marker, order::little> item) noexcept {
   return item[raw_split_marker::high] << 32 | (item[raw_split_marker::low] & 0xffffffffU);
 }
 
-/// What the entries at the start of a raw file say. Members that the file does not state are zero.
-struct raw_file_header {
-  std::uint64_t version = 0;
-  std::uint64_t file_type = 0;
-  std::uint64_t tid = 0;
-  std::uint64_t pid = 0;
-  std::uint64_t cache_line_size = 0;
-  std::uint64_t page_size = 0;
+/// What the entries at the start of a raw file say; `size` ends at the first unit, which `first_time` is of.
+struct raw_file_header : file_start {
   std::uint64_t vector_length = 0;
-  std::uint64_t first_time = 0;  ///< Of the first unit; microseconds since 1601.
-  std::size_t size = 0;          ///< Bytes up to the first unit.
 
   [[nodiscard]] constexpr raw_context context() const noexcept { return {(file_type & file_type::arm32) != 0}; }
 };
@@ -105,48 +102,47 @@ struct raw_file_header {
 /// with a raw header, errc::unsupported_version, errc::unsupported_type, errc::truncated.
 [[nodiscard]] constexpr result<raw_file_header> read_raw_header(byte_view bytes) noexcept {
   if (looks_compressed(bytes)) return {errc::compressed, 0};
-  if (bytes.size() < 8) return {bytes.empty() ? errc::truncated : errc::bad_magic, 0};
+  const raw_span all(bytes);
+  const raw_marker_span markers(bytes);
+  if (all.empty()) return {bytes.empty() ? errc::truncated : errc::bad_magic, 0};
   raw_file_header head;
   const record<raw_header, order::little> first(bytes.data());
+  const record<raw_header_deprecated, order::little> old(bytes.data());
   if (first[raw_header::type] != raw_type::extended) return {errc::bad_magic, 0};
   if (first[raw_header::ext] == raw_extension::header) {
     head.version = first[raw_header::version];
     head.file_type = first[raw_header::file_type];
-    if (head.version < 5 || head.version > newest_raw_version) return {head, {errc::unsupported_version, 6}};
+    if (head.version < 5 || head.version > newest_raw_version)
+      return {head, {errc::unsupported_version, offset_of<raw_header>(raw_header::version)}};
   } else if (first[raw_header::ext] == raw_extension::header_deprecated) {
-    const record<raw_header_deprecated, order::little> old(bytes.data());
     head.version = old[raw_header_deprecated::version];
     head.file_type = old[raw_header_deprecated::file_type];
-    if (head.version < oldest_raw_version || head.version > 4) return {head, {errc::unsupported_version, 0}};
+    if (head.version < oldest_raw_version || head.version > 4)
+      return {head, {errc::unsupported_version, offset_of<raw_header_deprecated>(raw_header_deprecated::version)}};
   } else {
     return {errc::bad_magic, 0};
   }
   if ((head.file_type & ~file_type::known) != 0) return {head, {errc::unsupported_type, 0}};
-  const raw_span all(bytes);
   std::size_t i = 1;
   for (; i < all.size(); ++i) {
-    const auto type = all[i][raw_entry::type];
-    if (type == raw_type::thread) head.tid = all[i][raw_entry::value];
-    else if (type == raw_type::pid) head.pid = all[i][raw_entry::value];
-    else if (type == raw_type::extended) {
-      const record<raw_marker, order::little> item(bytes.data() + i * 8);
-      if (item[raw_marker::ext] != raw_extension::marker) break;
-      if (item[raw_marker::marker_type] == marker_type::cache_line_size) head.cache_line_size = item[raw_marker::value];
-      else if (item[raw_marker::marker_type] == marker_type::page_size) head.page_size = item[raw_marker::value];
-      else if (item[raw_marker::marker_type] == marker_type::vector_length) head.vector_length = item[raw_marker::value];
-      else break;
-    } else break;
+    const std::uint64_t value = markers[i][raw_marker::value];
+    if (all[i][raw_entry::type] == raw_type::thread) head.tid = all[i][raw_entry::value];
+    else if (all[i][raw_entry::type] == raw_type::pid) head.pid = all[i][raw_entry::value];
+    else if (is_marker(markers[i], marker_type::cache_line_size)) head.cache_line_size = value;
+    else if (is_marker(markers[i], marker_type::page_size)) head.page_size = value;
+    else if (is_marker(markers[i], marker_type::vector_length)) head.vector_length = value;
+    else break;
   }
-  head.size = i * 8;
+  head.size = i * size_of<raw_entry>;
   if (i < all.size() && all[i][raw_entry::type] == raw_type::timestamp) head.first_time = all[i][raw_entry::value];
   return head;
 }
 
 /// One buffer of the tracer, as it was written: a unit header (TIMESTAMP, WINDOW_ID, CPU_ID) and what follows it.
 struct raw_unit {
-  std::size_t begin = 0;             ///< Byte offset of the unit's TIMESTAMP.
-  std::size_t end = 0;               ///< Byte offset behind its last entry.
-  std::uint64_t time = 0;            ///< When the buffer began, microseconds since 1601; clamped up to its window's opening.
+  std::size_t begin = 0;   ///< Byte offset of the unit's TIMESTAMP.
+  std::size_t end = 0;     ///< Byte offset behind its last entry.
+  std::uint64_t time = 0;  ///< When the buffer began, microseconds since 1601; clamped up to its window's opening.
   std::uint64_t cpu = 0;
   std::uint64_t tid = 0;
   std::optional<std::uint64_t> window;  ///< None in a run without windows.
@@ -157,7 +153,8 @@ struct raw_unit {
 /// A view over `bytes`. Costs one comparison for each entry.
 class raw_units {
  public:
-  constexpr raw_units(byte_view bytes, const raw_file_header& head) noexcept : bytes_(bytes), tid_(head.tid), first_(head.size) {}
+  constexpr raw_units(byte_view bytes, const raw_file_header& head) noexcept
+      : bytes_(bytes), tid_(head.tid), first_(head.size) {}
 
   class iterator {
    public:
@@ -176,7 +173,9 @@ class raw_units {
       ++*this;
       return before;
     }
-    friend constexpr bool operator==(const iterator& a, const iterator& b) noexcept { return a.unit_.begin == b.unit_.begin; }
+    friend constexpr bool operator==(const iterator& a, const iterator& b) noexcept {
+      return a.unit_.begin == b.unit_.begin;
+    }
     friend constexpr bool operator==(const iterator& a, std::default_sentinel_t) noexcept { return a.done_; }
 
    private:
@@ -185,21 +184,21 @@ class raw_units {
       unit_.tid = tid;
       load(at);
     }
+    static constexpr std::size_t step = size_of<raw_entry>;
     [[nodiscard]] constexpr record<raw_marker, order::little> at(std::size_t offset) const noexcept {
       return record<raw_marker, order::little>(bytes_.data() + offset);
     }
-    [[nodiscard]] constexpr bool is_marker(std::size_t offset, marker_type type) const noexcept {
-      return offset + 8 <= bytes_.size() && at(offset)[raw_marker::type] == raw_type::extended &&
-             at(offset)[raw_marker::ext] == raw_extension::marker && at(offset)[raw_marker::marker_type] == type;
+    [[nodiscard]] constexpr bool is_marker_at(std::size_t offset, marker_type type) const noexcept {
+      return offset + step <= bytes_.size() && is_marker(at(offset), type);
     }
     [[nodiscard]] constexpr bool is_unit(std::size_t offset) const noexcept {
-      return at(offset)[raw_marker::type] == raw_type::timestamp && is_marker(offset + 8, marker_type::window_id);
+      return at(offset)[raw_marker::type] == raw_type::timestamp && is_marker_at(offset + step, marker_type::window_id);
     }
     constexpr void load(std::size_t begin) noexcept {
       unit_.begin = begin;
       unit_.window.reset();
       unit_.time = unit_.cpu = 0;
-      const std::size_t whole = bytes_.size() / 8 * 8;
+      const std::size_t whole = bytes_.size() / step * step;
       done_ = begin >= whole;
       if (done_) {
         unit_.begin = unit_.end = whole;
@@ -207,15 +206,15 @@ class raw_units {
       }
       if (at(begin)[raw_marker::type] == raw_type::timestamp) {
         unit_.time = record<raw_timestamp, order::little>(bytes_.data() + begin)[raw_timestamp::usec];
-        std::size_t next = begin + 8;
-        if (is_marker(next, marker_type::window_id)) {
+        std::size_t next = begin + step;
+        if (is_marker_at(next, marker_type::window_id)) {
           unit_.window = at(next)[raw_marker::value];
-          next += 8;
+          next += step;
         }
-        if (is_marker(next, marker_type::cpu_id)) unit_.cpu = at(next)[raw_marker::value];
+        if (is_marker_at(next, marker_type::cpu_id)) unit_.cpu = at(next)[raw_marker::value];
       }
-      std::size_t end = begin + 8;
-      while (end < whole && !is_unit(end)) end += 8;
+      std::size_t end = begin + step;
+      while (end < whole && !is_unit(end)) end += step;
       unit_.end = end;
     }
 

@@ -15,7 +15,7 @@ struct raw_window_counts {
   std::optional<std::uint64_t> window;  ///< Empty before the first WINDOW_ID marker.
   std::uint64_t entries = 0;            ///< Words of 8 bytes.
   std::uint64_t blocks = 0;
-  std::uint64_t instructions = 0;       ///< The sum of instr_count over the blocks.
+  std::uint64_t instructions = 0;  ///< The sum of instr_count over the blocks.
   std::uint64_t memrefs = 0;
   std::uint64_t timestamps = 0;
   std::uint64_t window_markers = 0;
@@ -33,11 +33,12 @@ class raw_counter {
   /// bytes of all feeds; those before it are counted, and of a pair the first.
   trace_error feed(byte_view bytes) {
     const raw_span all(bytes);
+    const raw_marker_span markers(bytes);
     raw_window_counts* now = &windows_.back();
-    for (std::size_t i = 0; i < all.size(); ++i, offset_ += 8) {
+    for (std::size_t i = 0; i < all.size(); ++i, offset_ += step) {
       const raw_type type = all[i][raw_entry::type];
-      if (pair_ != pair::none && !completes_pair(all[i])) return {errc::unpaired_record, offset_ - 8};
-      if (time_waits_ && !is_window_marker(all[i])) {
+      if (pair_ != pair::none && !completes_pair(markers[i])) return {errc::unpaired_record, offset_ - step};
+      if (time_waits_ && !is_marker(markers[i], marker_type::window_id)) {
         now->entries += 1;
         now->timestamps += 1;
         time_waits_ = false;
@@ -46,7 +47,7 @@ class raw_counter {
         case raw_type::memref:
         case raw_type::memref_high: ++now->memrefs; break;
         case raw_type::pc_top_bit_or_iflush:
-          if (arm32_) {
+          if (context_.arm32) {
             pair_ = pair_ == pair::flush ? pair::none : pair::flush;
             break;
           }
@@ -59,13 +60,12 @@ class raw_counter {
         case raw_type::thread: tid_ = all[i][raw_entry::value]; break;
         case raw_type::pid: break;
         case raw_type::extended: {
-          const record<raw_marker, order::little> extended_entry(all[i].bytes().data());
-          if (static_cast<std::uint8_t>(extended_entry[raw_marker::ext]) >= raw_extension_count) {
+          if (static_cast<std::uint8_t>(markers[i][raw_marker::ext]) >= raw_extension_count) {
             return {errc::unknown_record, offset_};
           }
-          pair_ = is_split(extended_entry) ? pair::value : pair::none;
-          if (is_window_marker(all[i])) now = enter(extended_entry[raw_marker::value]);
-          extended(extended_entry, *now);
+          pair_ = is_marker(markers[i], marker_type::split_value) ? pair::value : pair::none;
+          if (is_marker(markers[i], marker_type::window_id)) now = enter(markers[i][raw_marker::value]);
+          extended(markers[i], *now);
           break;
         }
       }
@@ -82,30 +82,21 @@ class raw_counter {
       ++windows_.back().timestamps;
       time_waits_ = false;
     }
-    return pair_ != pair::none ? trace_error{errc::truncated, offset_ - 8} : trace_error{};
+    return pair_ != pair::none ? trace_error{errc::truncated, offset_ - step} : trace_error{};
   }
 
   [[nodiscard]] const std::vector<raw_window_counts>& windows() const noexcept { return windows_; }
   [[nodiscard]] std::uint64_t tid() const noexcept { return tid_; }
 
  private:
-  using item = record<raw_entry, order::little>;
+  using marker_view = record<raw_marker, order::little>;
+  static constexpr std::size_t step = size_of<raw_entry>;
   /// What the last entry needs behind it: the other half of a marker's value, the end of a flushed range of code.
   enum class pair : std::uint8_t { none, value, flush };
 
-  [[nodiscard]] static bool is_split(const record<raw_marker, order::little>& entry) noexcept {
-    return entry[raw_marker::ext] == raw_extension::marker && entry[raw_marker::marker_type] == marker_type::split_value;
-  }
-  [[nodiscard]] bool completes_pair(const item& entry) const noexcept {
-    if (pair_ == pair::flush) return entry[raw_entry::type] == raw_type::pc_top_bit_or_iflush;
-    const record<raw_marker, order::little> view(entry.bytes().data());
-    return view[raw_marker::type] == raw_type::extended && view[raw_marker::ext] == raw_extension::marker && !is_split(view);
-  }
-
-  [[nodiscard]] static bool is_window_marker(const item& entry) noexcept {
-    const record<raw_marker, order::little> view(entry.bytes().data());
-    return view[raw_marker::type] == raw_type::extended && view[raw_marker::ext] == raw_extension::marker &&
-           view[raw_marker::marker_type] == marker_type::window_id;
+  [[nodiscard]] bool completes_pair(const marker_view& entry) const noexcept {
+    if (pair_ == pair::flush) return entry[raw_marker::type] == raw_type::pc_top_bit_or_iflush;
+    return is_marker(entry) && !is_marker(entry, marker_type::split_value);
   }
 
   raw_window_counts* enter(std::uint64_t ordinal) {
@@ -123,18 +114,19 @@ class raw_counter {
     return &now;
   }
 
-  void extended(const record<raw_marker, order::little>& entry, raw_window_counts& now) {
+  void extended(const marker_view& entry, raw_window_counts& now) {
     if (entry[raw_marker::ext] == raw_extension::footer) ++now.footers;
-    else if (entry[raw_marker::ext] == raw_extension::header) arm32_ = (entry[raw_marker::value] & file_type::arm32) != 0;
-    else if (entry[raw_marker::ext] == raw_extension::header_deprecated) {
-      arm32_ = (static_cast<std::uint64_t>(entry[raw_marker::marker_type]) & file_type::arm32) != 0;
-    }
+    const std::byte* const at = entry.bytes().data();
+    if (entry[raw_marker::ext] == raw_extension::header)
+      raw_format::advance(context_, record<raw_header, order::little>(at));
+    else if (entry[raw_marker::ext] == raw_extension::header_deprecated)
+      raw_format::advance(context_, record<raw_header_deprecated, order::little>(at));
   }
 
   std::vector<raw_window_counts> windows_{1};
   std::uint64_t tid_ = 0, offset_ = 0;
   pair pair_ = pair::none;
-  bool arm32_ = false;
+  raw_context context_;
   bool time_waits_ = false;  ///< A TIMESTAMP whose window is told by the next entry.
 };
 

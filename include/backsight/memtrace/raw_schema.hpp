@@ -14,7 +14,14 @@ namespace backsight::memtrace {
 
 /// The top three bits of a raw entry.
 enum class raw_type : std::uint8_t {
-  memref, pc, thread, pid, timestamp, pc_top_bit_or_iflush, extended, memref_high,
+  memref,
+  pc,
+  thread,
+  pid,
+  timestamp,
+  pc_top_bit_or_iflush,
+  extended,
+  memref_high,
 };
 [[nodiscard]] constexpr const char* enumerator_name(raw_type type) noexcept {
   constexpr const char* names[]{"memref", "pc", "thread", "pid", "timestamp", "pc_top_bit", "extended", "memref_high"};
@@ -23,7 +30,12 @@ enum class raw_type : std::uint8_t {
 
 /// Bits 56 to 60 of an extended entry.
 enum class raw_extension : std::uint8_t {
-  header_deprecated, footer, marker, meminfo, header, scatter_gather_base,
+  header_deprecated,
+  footer,
+  marker,
+  meminfo,
+  header,
+  scatter_gather_base,
 };
 inline constexpr std::uint8_t raw_extension_count = 6;
 [[nodiscard]] constexpr const char* enumerator_name(raw_extension extension) noexcept {
@@ -104,7 +116,8 @@ struct raw_split_marker {
   static constexpr backsight::field<"marker_type", memtrace::marker_type, 8> marker_type{};
   static constexpr backsight::field<"ext", raw_extension, 5> ext{};
   static constexpr backsight::field<"type", raw_type, 3> type{};
-  static constexpr backsight::layout fields{word<64>(high, split, split_ext, split_type), word<64>(low, marker_type, ext, type)};
+  static constexpr backsight::layout fields{word<64>(high, split, split_ext, split_type),
+                                            word<64>(low, marker_type, ext, type)};
 };
 
 /// EXTENDED 0: the header of files before version 5.
@@ -173,6 +186,14 @@ static_assert(schema<raw_timestamp> && schema<raw_marker> && schema<raw_header_d
 static_assert(schema<raw_footer> && schema<raw_meminfo> && schema<raw_scatter_gather_base>);
 static_assert(schema<raw_split_marker> && size_of<raw_split_marker> == 16);
 static_assert(schema<raw_iflush> && size_of<raw_iflush> == 16);
+
+/// Whether a raw entry, seen as a marker, is one; and of that type.
+[[nodiscard]] constexpr bool is_marker(const record<raw_marker, order::little>& item) noexcept {
+  return item[raw_marker::type] == raw_type::extended && item[raw_marker::ext] == raw_extension::marker;
+}
+[[nodiscard]] constexpr bool is_marker(const record<raw_marker, order::little>& item, marker_type wanted) noexcept {
+  return is_marker(item) && item[raw_marker::marker_type] == wanted;
+}
 
 /// The start of encodings.bin: its version, and from version 1 on the file type behind it.
 struct encodings_header {

@@ -8,8 +8,10 @@
 #include <optional>
 #include <span>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
+#include <backsight/memtrace/record_follower.hpp>
 #include <backsight/memtrace/windows.hpp>
 
 namespace backsight::memtrace {
@@ -17,11 +19,6 @@ namespace backsight::memtrace {
 namespace detail {
 
 inline constexpr std::size_t entry_bytes = size_of<entry_record>;
-
-[[nodiscard]] inline bool is_marker(const entry_view& item, marker_type type) noexcept {
-  return item[entry_record::type] == trace_type::marker && item[entry_record::size] == static_cast<std::uint16_t>(type);
-}
-[[nodiscard]] inline bool has_type(const entry_view& item, trace_type type) noexcept { return item[entry_record::type] == type; }
 
 /// The encodings of a file as they come by, and which of them an output has already been given.
 class encoding_table {
@@ -31,12 +28,15 @@ class encoding_table {
     if (waiting_ < pending_.size()) pending_[waiting_] = item;
     if (waiting_ < pending_.size()) ++waiting_;
   }
+  /// Forgets what waits: its bytes need not live on.
+  void drop_waiting() noexcept { waiting_ = 0; }
   /// To be called at each instruction: what is known about its bytes becomes what was collected, if anything.
   void settle(std::uint64_t pc) {
     if (waiting_ == 0) return;
     encoding fresh;
     fresh.count = waiting_;
-    for (std::size_t i = 0; i < waiting_; ++i) std::memcpy(fresh.bytes.data() + i * entry_bytes, pending_[i].bytes().data(), entry_bytes);
+    for (std::size_t i = 0; i < waiting_; ++i)
+      std::memcpy(fresh.bytes.data() + i * entry_bytes, pending_[i].bytes().data(), entry_bytes);
     encoding& known = known_[pc];
     if (known.count != fresh.count || known.bytes != fresh.bytes) {
       fresh.given_to = none;
@@ -78,6 +78,40 @@ inline void append_exit(std::vector<std::byte>& to, std::uint64_t tid) {
   append_entry(to, trace_type::footer, 0, 0);
 }
 
+/// Copies the records of one thread to outputs that stand alone: each instruction with the encodings that its output was not
+/// given yet, without what belongs to chunks, and without the ends of files, since outputs have ends of their own.
+class record_copier {
+ public:
+  /// To be called in front of each file but the first. What waits at the end of a file belongs to nothing.
+  void begin_file() noexcept {
+    follower_ = {};
+    encodings_.drop_waiting();
+    target_ = {};
+  }
+  record_role copy(const entry_view& item, std::vector<std::byte>& to, std::uint64_t output) {
+    const trace_type type = item[entry_head::type];
+    const record_role role = follower_.next(item);
+    if (role == record_role::in_front) {
+      if (type == trace_type::encoding) encodings_.collect(item);
+      else target_ = item.bytes();
+    } else if (role == record_role::instruction) {
+      encodings_.settle(item[entry_record::addr]);
+      append(to, encodings_.for_output(item[entry_record::addr], output));
+      append(to, std::exchange(target_, {}));
+      append(to, item.bytes());
+    } else if (role != record_role::repeated && type != trace_type::thread_exit && type != trace_type::footer &&
+               !is_marker(item, marker_type::chunk_footer)) {
+      append(to, item.bytes());
+    }
+    return role;
+  }
+
+ private:
+  record_follower follower_;
+  encoding_table encodings_;
+  byte_view target_;  ///< A BRANCH_TARGET that waits for its instruction.
+};
+
 }  // namespace detail
 
 /// Splits the final file of one thread into one file for each of its windows, as raw2trace writes them for a split recording:
@@ -104,9 +138,11 @@ trace_error split_windows(byte_view file, F&& f) {
   trace_error error = it.error();
   if (!error && whole != file.size()) error = {errc::truncated, whole};
 
-  encoding_table encodings;
+  record_copier copier;
   std::vector<std::byte> now, next;
-  const auto start = [&](std::vector<std::byte>& out) { out.assign(file.begin(), file.begin() + static_cast<std::ptrdiff_t>(head.size)); };
+  const auto start = [&](std::vector<std::byte>& out) {
+    out.assign(file.begin(), file.begin() + static_cast<std::ptrdiff_t>(head.size));
+  };
   start(now);
   std::size_t current = 0;
   const auto finish = [&] {
@@ -114,11 +150,8 @@ trace_error split_windows(byte_view file, F&& f) {
     f(windows[current], byte_view(now));
   };
   const entry_span all(trace->bytes().first(error ? static_cast<std::size_t>(error.offset) : whole));
-  byte_view target;
-  unsigned chunk_head = 0;
   for (std::size_t i = head.size / entry_bytes; i < all.size(); ++i) {
     const entry_view item = all[i];
-    const trace_type type = item[entry_record::type];
     const std::uint64_t offset = i * entry_bytes;
     if (current + 1 < windows.size() && offset == windows[current + 1].begin) {
       finish();
@@ -133,25 +166,7 @@ trace_error split_windows(byte_view file, F&& f) {
       append(next, item.bytes());
       continue;
     }
-    if (type == trace_type::encoding) {
-      encodings.collect(item);
-    } else if (is_instruction(type) || type == trace_type::instr_no_fetch) {
-      encodings.settle(item[entry_record::addr]);
-      append(now, encodings.for_output(item[entry_record::addr], current));
-      append(now, target);
-      target = {};
-      append(now, item.bytes());
-    } else if (is_marker(item, marker_type::branch_target)) {
-      target = item.bytes();
-    } else if (is_marker(item, marker_type::record_ordinal)) {
-      chunk_head = 2;
-    } else if (chunk_head != 0 && (is_marker(item, marker_type::timestamp) || is_marker(item, marker_type::cpu_id))) {
-      chunk_head = is_marker(item, marker_type::timestamp) ? 1 : 0;
-    } else if (type == trace_type::thread_exit || type == trace_type::footer || is_marker(item, marker_type::chunk_footer)) {
-      // Each file gets an exit of its own; chunks end with the file that they are part of.
-    } else {
-      append(now, item.bytes());
-    }
+    (void)copier.copy(item, now, current);
   }
   if (!windows.empty()) finish();
   return error;
@@ -165,7 +180,8 @@ struct window_mark {
 [[nodiscard]] inline std::optional<window_mark> first_window(byte_view part) noexcept {
   const entry_span all(part);
   for (std::size_t i = 0; i < all.size(); ++i) {
-    if (detail::is_marker(all[i], marker_type::window_id)) return window_mark{all[i][entry_record::addr], i * detail::entry_bytes};
+    if (is_marker(all[i], marker_type::window_id))
+      return window_mark{all[i][entry_record::addr], i * detail::entry_bytes};
   }
   return {};
 }
@@ -187,12 +203,14 @@ class window_merger {
     const entry_span all = trace->entries();
     std::size_t i = head.size / entry_bytes;
     const auto first = first_window(file);
-    if (last_window_ && (!first || first->ordinal <= *last_window_)) return {errc::bad_transition, first ? first->offset : 0};
+    if (last_window_ && (!first || first->ordinal <= *last_window_))
+      return {errc::bad_transition, first ? first->offset : 0};
     if (merged_.empty()) {
       append(merged_, file.first(head.size));
       head_ = head;
     } else {
-      if (head.tid != head_.tid || head.version != head_.version || head.file_type != head_.file_type) return {errc::bad_transition, 0};
+      if (head.tid != head_.tid || head.version != head_.version || head.file_type != head_.file_type)
+        return {errc::bad_transition, 0};
       // An instruction that raw2trace had held back stood between the TIMESTAMP of this window and its WINDOW_ID.
       if (i < all.size() && is_marker(all[i], marker_type::timestamp) && tail_ != 0) {
         const byte_view time = all[i].bytes();
@@ -200,15 +218,14 @@ class window_merger {
         ++i;
       }
     }
-    byte_view target;
-    unsigned chunk_head = 0;
+    copier_.begin_file();
     std::size_t behind_cpu = 0, instructions_behind = 0;
     bool held_back = false;
     trace_error error;
     for (; i < all.size(); ++i) {
       const entry_view item = all[i];
       const trace_type type = item[entry_record::type];
-      if (const errc bad = entry_error<std::uint64_t>(load<std::uint32_t, order::little>(item.bytes().data())); bad != errc::ok) {
+      if (const errc bad = entry_error(item); bad != errc::ok) {
         error = {bad, i * entry_bytes};
         break;
       }
@@ -217,28 +234,13 @@ class window_merger {
         break;
       }
       if (is_marker(item, marker_type::window_id)) last_window_ = item[entry_record::addr];
-      if (type == trace_type::encoding) {
-        encodings_.collect(item);
-      } else if (is_instruction(type) || type == trace_type::instr_no_fetch) {
-        encodings_.settle(item[entry_record::addr]);
-        append(merged_, encodings_.for_output(item[entry_record::addr], 0));
-        append(merged_, target);
-        target = {};
-        append(merged_, item.bytes());
+      const std::size_t before = merged_.size();
+      const record_role role = copier_.copy(item, merged_, 0);
+      if (role == record_role::instruction || role == record_role::pc_only) {
         ++instructions_behind;
-        held_back = instructions_behind == 1 && (type == trace_type::instr_direct_jump || type == trace_type::instr_direct_call);
-      } else if (type == trace_type::read || type == trace_type::write || is_prefetch(type)) {
-        append(merged_, item.bytes());
-      } else if (is_marker(item, marker_type::branch_target)) {
-        target = item.bytes();
-      } else if (is_marker(item, marker_type::record_ordinal)) {
-        chunk_head = 2;
-      } else if (chunk_head != 0 && (is_marker(item, marker_type::timestamp) || is_marker(item, marker_type::cpu_id))) {
-        chunk_head = is_marker(item, marker_type::timestamp) ? 1 : 0;
-      } else if (type == trace_type::thread_exit || type == trace_type::footer || is_marker(item, marker_type::chunk_footer)) {
-        // Written once, by finish().
-      } else {
-        append(merged_, item.bytes());
+        held_back = instructions_behind == 1 &&
+                    (type == trace_type::instr_direct_jump || type == trace_type::instr_direct_call);
+      } else if (merged_.size() != before && !is_data(type)) {
         held_back = false;
         instructions_behind = is_marker(item, marker_type::cpu_id) ? 0 : 2;
         behind_cpu = merged_.size();
@@ -254,14 +256,15 @@ class window_merger {
     if (!merged_.empty()) detail::append_exit(merged_, head_.tid);
     tail_ = 0;
     last_window_.reset();
-    return std::move(merged_);
+    copier_ = {};
+    return std::exchange(merged_, {});
   }
 
  private:
   std::vector<std::byte> merged_;
   final_header head_;
   std::optional<std::uint64_t> last_window_;
-  detail::encoding_table encodings_;
+  detail::record_copier copier_;
   std::size_t tail_ = 0;  ///< Where the instruction begins that raw2trace held back at the end of the last file, or 0.
 };
 

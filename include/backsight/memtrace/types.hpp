@@ -99,6 +99,10 @@ template <class... Types>
 [[nodiscard]] consteval std::uint64_t types(Types... list) {
   return (std::uint64_t{0} | ... | (std::uint64_t{1} << static_cast<unsigned>(list)));
 }
+/// The types from `first` to `last`.
+[[nodiscard]] consteval std::uint64_t types_between(trace_type first, trace_type last) {
+  return (types(last) << 1) - types(first);
+}
 [[nodiscard]] constexpr bool among(trace_type type, std::uint64_t set) noexcept {
   const auto index = static_cast<unsigned>(type);
   return index < 64 && (set >> index & 1U) != 0;
@@ -115,7 +119,8 @@ inline constexpr std::uint64_t direct_types =
     types(trace_type::instr_direct_jump, trace_type::instr_direct_call, trace_type::instr_conditional_jump,
           trace_type::instr_taken_jump, trace_type::instr_untaken_jump);
 inline constexpr std::uint64_t prefetch_types =
-    ((std::uint64_t{1} << 10) - (1U << 2)) | std::uint64_t{1} << 27 | ((std::uint64_t{1} << 47) - (std::uint64_t{1} << 32));
+    types_between(trace_type::prefetch, trace_type::prefetch_instr) | types(trace_type::hardware_prefetch) |
+    types_between(trace_type::prefetch_read_l1_nt, trace_type::prefetch_write_l3_nt);
 inline constexpr std::uint64_t flush_types = types(trace_type::instr_flush, trace_type::instr_flush_end,
                                                    trace_type::data_flush, trace_type::data_flush_end);
 

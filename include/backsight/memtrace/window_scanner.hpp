@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include <backsight/memtrace/final.hpp>
+#include <backsight/memtrace/record_follower.hpp>
 
 namespace backsight::memtrace {
 
@@ -60,34 +61,25 @@ class basic_window_scanner {
   std::size_t feed(byte_view bytes) {
     done_.reset();
     const std::size_t whole = bytes.size() / step * step;
-    for (std::size_t at = 0; at != whole; at += step) {
-      const auto head = load<std::uint32_t, order::little>(bytes.data() + at);
-      const unsigned type = head & 0xffffU;
-      if (type < 64 && (detail::instruction_types >> type & 1U) != 0) {
-        const bool counted = head > 0xffffU;
-        instructions_ += counted;
-        now_.since_time += counted;
-        continue;
-      }
-      if (type <= 1) continue;
-      if (const errc bad = entry_error<Address>(head); bad != errc::ok) {
+    std::size_t at = 0;
+    while (at != whole) {
+      at = behind_instructions(bytes, at, whole);
+      if (at == whole) break;
+      const record<any, order::little> item(bytes.data() + at);
+      if (const errc bad = entry_error(item); bad != errc::ok) {
         error_ = {bad, offset_ + at};
-        offset_ += at;
-        return at;
+        break;
       }
-      if (type == static_cast<unsigned>(trace_type::encoding)) continue;
-      const auto value = load<Address, order::little>(bytes.data() + at + 4);
-      if (type == static_cast<unsigned>(trace_type::marker))
-        on_marker(static_cast<marker_type>(head >> 16), value, offset_ + at);
-      else if (type == static_cast<unsigned>(trace_type::header)) header_ = {offset_ + at, instructions_};
-      else if (type == static_cast<unsigned>(trace_type::thread)) on_thread(value, offset_ + at);
-      if (done_) {
-        offset_ += at + step;
-        return at + step;
-      }
+      const trace_type type = item[any::type];
+      if (type == trace_type::marker)
+        on_marker(static_cast<marker_type>(item[any::size]), item[any::addr], offset_ + at);
+      else if (type == trace_type::header) header_ = {offset_ + at, instructions_};
+      else if (type == trace_type::thread) on_thread(item[any::addr], offset_ + at);
+      at += step;
+      if (done_) break;
     }
-    offset_ += whole;
-    return whole;
+    offset_ += at;
+    return at;
   }
 
   /// The window that the last feed() completed.
@@ -114,20 +106,30 @@ class basic_window_scanner {
     std::uint64_t offset = 0, instructions = 0;
   };
 
+  /// Counts instructions from `at` on, passes over data, and gives the place of another record.
+  std::size_t behind_instructions(byte_view bytes, std::size_t at, std::size_t whole) noexcept {
+    std::uint64_t counted = 0;
+    for (; at != whole; at += step) {
+      const record<any, order::little> item(bytes.data() + at);
+      const trace_type type = item[any::type];
+      if (is_instruction(type)) counted += item[any::size] != 0;
+      else if (type != trace_type::read && type != trace_type::write) break;
+    }
+    instructions_ += counted;
+    now_.since_time += counted;
+    return at;
+  }
+
   void on_marker(marker_type type, std::uint64_t value, std::uint64_t offset) {
+    if (type == marker_type::record_ordinal) chunk_ = offset;
+    if (chunk_head_.repeats(type)) return;
     if (type == marker_type::timestamp) {
-      if (in_chunk_head_) return;
       now_.time_before = now_.time;
       now_.time = value;
       now_.time_offset = offset;
       now_.since_time = 0;
       if (!now_.any_time) now_.open.first_time = value;
       now_.any_time = true;
-    } else if (type == marker_type::record_ordinal) {
-      chunk_ = offset;
-      in_chunk_head_ = true;
-    } else if (type == marker_type::cpu_id) {
-      in_chunk_head_ = false;
     } else if (type == marker_type::window_id) {
       if (now_.open.ordinal != value) enter(value, offset);
       ++now_.open.units;
@@ -197,7 +199,8 @@ class basic_window_scanner {
   trace_error error_;
   std::uint64_t offset_ = 0, instructions_ = 0, chunk_ = 0;
   header_place header_;
-  bool in_chunk_head_ = false, named_ = false;
+  chunk_head chunk_head_;
+  bool named_ = false;
   std::unordered_map<std::uint64_t, thread_state> others_;  ///< Threads that ran before, by tid.
 };
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include <backsight/memtrace/raw.hpp>
+#include <backsight/memtrace/record_follower.hpp>
 #include <backsight/memtrace/window_scanner.hpp>
 
 namespace backsight::memtrace {
@@ -55,7 +56,9 @@ class window_range::iterator {
     ++*this;
     return before;
   }
-  [[nodiscard]] friend bool operator==(const iterator& a, const iterator& b) noexcept { return a.valid_ == b.valid_ && (!a.valid_ || a.now_.begin == b.now_.begin); }
+  [[nodiscard]] friend bool operator==(const iterator& a, const iterator& b) noexcept {
+    return a.valid_ == b.valid_ && (!a.valid_ || a.now_.begin == b.now_.begin);
+  }
   [[nodiscard]] friend bool operator==(const iterator& it, std::default_sentinel_t) noexcept { return !it.valid_; }
   /// What ended the scan early, if anything.
   [[nodiscard]] const trace_error& error() const noexcept { return scanner_.error(); }
@@ -96,7 +99,8 @@ void for_each_raw_window(byte_view bytes, const raw_file_header& head, F&& f) {
       open.first_time = unit.time;
       open.first_instruction = instructions;
       open.has_predecessor = any;
-      if (any && ordinal_before && unit.window && *unit.window > *ordinal_before) open.skipped = *unit.window - *ordinal_before - 1;
+      if (any && ordinal_before && unit.window && *unit.window > *ordinal_before)
+        open.skipped = *unit.window - *ordinal_before - 1;
       if (any && unit.time > before) open.idle_time = unit.time - before;
       any = true;
     }
@@ -126,15 +130,14 @@ struct window_part {
   /// warm-up and the measured part of a sample. Encodings and the branch target of an instruction stay with it.
   [[nodiscard]] constexpr std::pair<window_part, window_part> split_at(std::uint64_t instructions) const noexcept {
     const entry_span all = entries();
+    record_follower follower;
     std::uint64_t seen = 0;
     std::size_t i = 0, start = 0;
     for (; i < all.size(); ++i) {
-      const auto type = all[i][entry_record::type];
-      const bool counted = is_instruction(type) && all[i][entry_record::size] != 0;
+      const record_role role = follower.next(all[i]);
+      const bool counted = role == record_role::instruction && is_instruction(all[i][entry_head::type]);
       if (counted && seen++ == instructions) break;
-      const bool in_front = type == trace_type::encoding ||
-                            (type == trace_type::marker && all[i][entry_record::size] == static_cast<std::uint16_t>(marker_type::branch_target));
-      if (!in_front) start = i + 1;
+      if (role != record_role::in_front) start = i + 1;
     }
     if (i == all.size()) start = i;
     const std::size_t cut = start * size_of<entry_record>;
@@ -145,7 +148,8 @@ struct window_part {
 /// The bytes of `which` in a file whose unpacked bytes are `file`. Precondition: `which` is a window of that file.
 [[nodiscard]] constexpr window_part part_of(byte_view file, const window& which) noexcept {
   BACKSIGHT_ASSERT(which.end <= file.size() && which.begin <= which.end);
-  return {file.subspan(static_cast<std::size_t>(which.begin), static_cast<std::size_t>(which.end - which.begin)), which.begin};
+  return {file.subspan(static_cast<std::size_t>(which.begin), static_cast<std::size_t>(which.end - which.begin)),
+          which.begin};
 }
 
 /// A final trace of 64-bit layout in memory, of one thread: header, records and windows. A view over the bytes.
@@ -156,7 +160,7 @@ class final_trace {
   [[nodiscard]] static result<final_trace> open(byte_view bytes) noexcept {
     const auto head = read_final_header(bytes);
     if (!head) return head.error();
-    if (head->address_size != 8) return {errc::unsupported_type, 0};
+    if (head->address_size != sizeof(std::uint64_t)) return {errc::unsupported_type, 0};
     final_trace opened;
     opened.bytes_ = bytes;
     opened.head_ = *head;

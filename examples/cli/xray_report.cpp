@@ -60,7 +60,7 @@ bool is_in_order(const xray::log& log, const xray_trace::traced_thread& thread) 
         [&](const auto& item) {
           visit(item, [&](const auto& typed) {
             const std::uint64_t before = state.time;
-            if (state.take(typed, event)) move_to(event.time);
+            if (state.apply(typed, event)) move_to(event.time);
             // A delta that goes on from a new time is compared with what came before it.
             else if (state.time != before) sorted = sorted && state.time >= last;
           });

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <backsight/core/offset_of.hpp>
 #include <backsight/core/record_range.hpp>
 #include <backsight/xray/log.hpp>
 
@@ -15,17 +16,19 @@ struct basic_format {
   using records = record_list<basic_function_record, basic_argument_record>;
   using context = no_context;
   static constexpr order byte_order = O;
-  static constexpr std::size_t head_bytes = 2;
-  static constexpr auto transitions = grammar<records>{}
-                                          .template start<basic_function_record>()
-                                          .template follow<basic_function_record, basic_function_record, basic_argument_record>()
-                                          .template follow<basic_argument_record, basic_function_record, basic_argument_record>()
-                                          .template finish<basic_function_record, basic_argument_record>();
+  static constexpr std::size_t head_bytes = sizeof(std::uint16_t);
+  static constexpr auto transitions =
+      grammar<records>{}
+          .template start<basic_function_record>()
+          .template follow<basic_function_record, basic_function_record, basic_argument_record>()
+          .template follow<basic_argument_record, basic_function_record, basic_argument_record>()
+          .template finish<basic_function_record, basic_argument_record>();
 
   [[nodiscard]] static constexpr kind_result kind_of(const std::byte* at, const context&) noexcept {
-    switch (load<std::uint16_t, O>(at)) {
-      case 0: return std::size_t{0};
-      case 1: return std::size_t{1};
+    constexpr std::size_t type_at = offset_of<basic_function_record>(basic_function_record::record_type);
+    switch (load<std::uint16_t, O>(at + type_at)) {
+      case basic_function: return records::template index_of<basic_function_record>;
+      case basic_argument: return records::template index_of<basic_argument_record>;
       default: return errc::unknown_record;
     }
   }

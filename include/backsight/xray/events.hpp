@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include <backsight/core/event.hpp>
+#include <backsight/core/offset_of.hpp>
 #include <backsight/xray/basic.hpp>
 #include <backsight/xray/blocks.hpp>
 
@@ -16,7 +17,8 @@ class call_arguments {
  public:
   constexpr call_arguments() = default;
   /// Precondition: `count` records of `stride` bytes lie at `first`, each with its argument at `value_at`.
-  constexpr call_arguments(const std::byte* first, std::size_t count, std::uint8_t stride, std::uint8_t value_at, order byte_order) noexcept
+  constexpr call_arguments(const std::byte* first, std::size_t count, std::uint8_t stride, std::uint8_t value_at,
+                           order byte_order) noexcept
       : first_(first), count_(count), stride_(stride), value_at_(value_at), order_(byte_order) {}
 
   [[nodiscard]] constexpr std::size_t size() const noexcept { return count_; }
@@ -35,6 +37,16 @@ class call_arguments {
   order order_{};
 };
 
+namespace detail {
+
+/// Those of `count` records of schema S side by side.
+template <schema S, order O>
+[[nodiscard]] constexpr call_arguments arguments_at(const std::byte* first, std::size_t count) noexcept {
+  return {first, count, static_cast<std::uint8_t>(size_of<S>), static_cast<std::uint8_t>(offset_of<S>(S::argument)), O};
+}
+
+}  // namespace detail
+
 /// What an event with event_kind::mark is.
 enum class mark_kind : std::uint8_t { none, custom, typed };
 
@@ -43,16 +55,17 @@ enum class mark_kind : std::uint8_t { none, custom, typed };
 struct event {
   event_kind kind = event_kind::mark;
   mark_kind mark = mark_kind::none;
-  bool with_arguments = false;    ///< An enter that logs arguments, even if none followed.
+  bool with_arguments = false;  ///< An enter that logs arguments, even if none followed.
   std::uint16_t cpu = 0;
-  std::uint16_t event_type = 0;   ///< Of a typed event.
-  std::uint32_t function = 0;     ///< The function id; 0 for marks.
+  std::uint16_t event_type = 0;  ///< Of a typed event.
+  std::uint32_t function = 0;    ///< The function id; 0 for marks.
   std::int32_t thread = 0;
-  std::int32_t process = 0;       ///< FDR version 1 and basic versions 1 and 2: 0; FDR version 2: the thread id, as LLVM has it.
-  std::uint64_t time = 0;         ///< Ticks of the log's clock; log::to_ns makes nanoseconds of them.
-  std::uint64_t offset = 0;       ///< Of the record in the log.
-  call_arguments arguments{};       ///< Of an enter, when they were logged.
-  byte_view payload{};              ///< Of a mark.
+  std::int32_t process =
+      0;  ///< FDR version 1 and basic versions 1 and 2: 0; FDR version 2: the thread id, as LLVM has it.
+  std::uint64_t time = 0;      ///< Ticks of the log's clock; log::to_ns makes nanoseconds of them.
+  std::uint64_t offset = 0;    ///< Of the record in the log.
+  call_arguments arguments{};  ///< Of an enter, when they were logged.
+  byte_view payload{};         ///< Of a mark.
 };
 static_assert(call_event<event>);
 
@@ -78,19 +91,29 @@ struct fdr_state {
 
   /// Takes in a record; true when it is an event, which is then in `to` but for arguments and offset.
   template <schema S, order O>
-  constexpr bool take(const record<S, O>& item, event& to) noexcept;
+  constexpr bool apply(const record<S, O>& item, event& to) noexcept;
 };
 
 template <schema S, order O>
-constexpr bool fdr_state::take(const record<S, O>& item, event& to) noexcept {
+constexpr bool fdr_state::apply(const record<S, O>& item, event& to) noexcept {
   if constexpr (std::is_same_v<S, function_record>) {
     time += item[S::tsc_delta];
-    to = {.kind = kind_of_action(item[S::action]), .with_arguments = item[S::action] == function_action::enter_args, .cpu = cpu, .function = item[S::function_id], .thread = thread,
-          .process = process, .time = time};
+    to = {.kind = kind_of_action(item[S::action]),
+          .with_arguments = item[S::action] == function_action::enter_args,
+          .cpu = cpu,
+          .function = item[S::function_id],
+          .thread = thread,
+          .process = process,
+          .time = time};
     return true;
   } else if constexpr (std::is_same_v<S, custom_event_record_v5> || std::is_same_v<S, typed_event_record_v5>) {
     time += static_cast<std::uint64_t>(std::int64_t{item[S::tsc_delta]});
-    to = {.mark = mark_kind::custom, .cpu = cpu, .thread = thread, .process = process, .time = time, .payload = item.payload()};
+    to = {.mark = mark_kind::custom,
+          .cpu = cpu,
+          .thread = thread,
+          .process = process,
+          .time = time,
+          .payload = item.payload()};
     if constexpr (std::is_same_v<S, typed_event_record_v5>) {
       to.mark = mark_kind::typed;
       to.event_type = item[S::event_type];
@@ -98,7 +121,11 @@ constexpr bool fdr_state::take(const record<S, O>& item, event& to) noexcept {
     return true;
   } else if constexpr (has_payload<S>) {
     // Before version 5 events have a time of their own, from which later deltas do not count.
-    to = {.mark = mark_kind::custom, .cpu = cpu, .thread = thread, .process = process, .time = item[S::absolute_tsc],
+    to = {.mark = mark_kind::custom,
+          .cpu = cpu,
+          .thread = thread,
+          .process = process,
+          .time = item[S::absolute_tsc],
           .payload = item.payload()};
     if constexpr (std::is_same_v<S, custom_event_record_v4>) to.cpu = item[S::cpu_id];
     if constexpr (std::is_same_v<S, typed_event_record_v2>) {
@@ -127,7 +154,8 @@ class fdr_events {
  public:
   class iterator;
   constexpr fdr_events() = default;
-  constexpr explicit fdr_events(fdr_records<O, Check> records, fdr_state state) noexcept : records_(records), state_(state) {}
+  constexpr explicit fdr_events(fdr_records<O, Check> records, fdr_state state) noexcept
+      : records_(records), state_(state) {}
 
   [[nodiscard]] constexpr iterator begin() const noexcept { return iterator(records_.begin(), state_); }
   [[nodiscard]] constexpr std::default_sentinel_t end() const noexcept { return {}; }
@@ -159,7 +187,9 @@ class fdr_events<O, Check>::iterator {
   [[nodiscard]] friend constexpr bool operator==(const iterator& a, const iterator& b) noexcept {
     return a.found_ == b.found_ && a.event_.offset == b.event_.offset;
   }
-  [[nodiscard]] friend constexpr bool operator==(const iterator& it, std::default_sentinel_t) noexcept { return !it.found_; }
+  [[nodiscard]] friend constexpr bool operator==(const iterator& it, std::default_sentinel_t) noexcept {
+    return !it.found_;
+  }
   [[nodiscard]] constexpr trace_error error() const noexcept { return next_.error(); }
   /// Thread, time and so on behind the present event.
   [[nodiscard]] constexpr const fdr_state& state() const noexcept { return state_; }
@@ -174,10 +204,11 @@ class fdr_events<O, Check>::iterator {
     // Function records on their own make up nearly all of a log; what else there is stays out of the caller's loop.
     if (next_ != std::default_sentinel) {
       if (const auto item = *next_; item.template is<function_record>()) [[likely]] {
-        found_ = state_.take(item.template as<function_record>(), event_);
+        found_ = state_.apply(item.template as<function_record>(), event_);
         event_.offset = item.offset();
         ++next_;
-        if (next_ != std::default_sentinel && (*next_).template is<call_argument_record>()) [[unlikely]] read_arguments();
+        if (next_ != std::default_sentinel && (*next_).template is<call_argument_record>()) [[unlikely]]
+          read_arguments();
         return;
       }
     }
@@ -188,7 +219,7 @@ class fdr_events<O, Check>::iterator {
     while (!found_ && next_ != std::default_sentinel) {
       const any_record<fdr_format<O>> item = *next_;
       if (item.template is<function_record>()) return read();
-      visit(item, [&](const auto& typed) { found_ = state_.take(typed, event_); });
+      visit(item, [&](const auto& typed) { found_ = state_.apply(typed, event_); });
       event_.offset = item.offset();
       ++next_;
     }
@@ -200,7 +231,7 @@ class fdr_events<O, Check>::iterator {
     // Recorders up to LLVM 7 wrote a plain enter; LLVM's reader too makes it one with arguments, whatever it was.
     event_.kind = event_kind::enter;
     event_.with_arguments = true;
-    event_.arguments = call_arguments(first, count, metadata_head::size, 1, O);
+    event_.arguments = detail::arguments_at<call_argument_record, O>(first, count);
   }
 
   records_iterator next_;
@@ -228,7 +259,7 @@ constexpr trace_error walk_events(const fdr_records<O, Check>& records, fdr_stat
     event found;
     bool is_event = false;
     if (item.template is<function_record>()) [[likely]] {
-      is_event = now.take(item.template as<function_record>(), found);
+      is_event = now.apply(item.template as<function_record>(), found);
       ++it;
       if (it != std::default_sentinel && (*it).template is<call_argument_record>()) [[unlikely]] {
         const std::byte* const first = (*it).bytes().data();
@@ -236,10 +267,10 @@ constexpr trace_error walk_events(const fdr_records<O, Check>& records, fdr_stat
         for (; it != std::default_sentinel && (*it).template is<call_argument_record>(); ++it) ++count;
         found.kind = event_kind::enter;
         found.with_arguments = true;
-        found.arguments = call_arguments(first, count, metadata_head::size, 1, O);
+        found.arguments = detail::arguments_at<call_argument_record, O>(first, count);
       }
     } else {
-      visit(item, [&](const auto& typed) { is_event = now.take(typed, found); });
+      visit(item, [&](const auto& typed) { is_event = now.apply(typed, found); });
       ++it;
     }
     if (!is_event) continue;
@@ -283,18 +314,20 @@ constexpr void for_each_basic_event(const log& opened, Function&& f, OnFault&& o
     if (has_pending) f(static_cast<const event&>(pending));
     has_pending = false;
   };
-  const auto take_function = [&](record<basic_function_record, O> item, std::uint64_t offset) {
+  const auto add_function = [&](record<basic_function_record, O> item, std::uint64_t offset) {
     flush();
     using r = basic_function_record;
-    pending = {.kind = kind_of_action(item[r::action]), .with_arguments = item[r::action] == function_action::enter_args,
+    pending = {.kind = kind_of_action(item[r::action]),
+               .with_arguments = item[r::action] == function_action::enter_args,
                .cpu = item[r::cpu],
                .function = static_cast<std::uint32_t>(item[r::function_id]),
                .thread = static_cast<std::int32_t>(item[r::thread_id]),
                .process = with_process ? static_cast<std::int32_t>(item[r::process_id]) : 0,
-               .time = item[r::tsc], .offset = offset};
+               .time = item[r::tsc],
+               .offset = offset};
     has_pending = true;
   };
-  const auto take_argument = [&](record<basic_argument_record, O> item, std::uint64_t offset) {
+  const auto add_argument = [&](record<basic_argument_record, O> item, std::uint64_t offset) {
     using r = basic_argument_record;
     const bool fits = has_pending && pending.function == static_cast<std::uint32_t>(item[r::function_id]) &&
                       pending.thread == static_cast<std::int32_t>(item[r::thread_id]) &&
@@ -306,14 +339,14 @@ constexpr void for_each_basic_event(const log& opened, Function&& f, OnFault&& o
     }
     const std::byte* const first =
         pending.arguments.empty() ? item.bytes().data() : item.bytes().data() - pending.arguments.size() * r::size;
-    pending.arguments = call_arguments(first, pending.arguments.size() + 1, r::size, 16, O);
+    pending.arguments = detail::arguments_at<r, O>(first, pending.arguments.size() + 1);
   };
   for_each_salvaging(
       records_of_basic<O, grammar_check::ignored>(opened),
       [&](const any_record<basic_format<O>>& item) {
         visit(item, overloaded{
-                        [&](const record<basic_function_record, O>& typed) { take_function(typed, item.offset()); },
-                        [&](const record<basic_argument_record, O>& typed) { take_argument(typed, item.offset()); },
+                        [&](const record<basic_function_record, O>& typed) { add_function(typed, item.offset()); },
+                        [&](const record<basic_argument_record, O>& typed) { add_argument(typed, item.offset()); },
                     });
       },
       [&](const fault& damage) {
@@ -331,7 +364,8 @@ constexpr void for_each_event(const log& opened, Function&& f, OnFault&& on_faul
     const fdr_blocks<byte_order()> blocks(opened);
     auto it = blocks.begin();
     for (; it != std::default_sentinel; ++it) for_each_event<byte_order()>(opened, *it, f, on_fault);
-    if (const trace_error error = it.error()) on_fault(fault{error.code, error.offset, opened.bytes().size() - error.offset});
+    if (const trace_error error = it.error())
+      on_fault(fault{error.code, error.offset, opened.bytes().size() - error.offset});
   });
 }
 

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <backsight/core/common_when.hpp>
 #include <backsight/core/record_range.hpp>
 #include <backsight/core/record_span.hpp>
 #include <backsight/xray/schema.hpp>
@@ -19,33 +20,37 @@ struct fdr_context {
 /// format page's grammar: a block holds one buffer.
 template <order O>
 struct fdr_format {
-  using records = record_list<function_record, new_buffer_record, end_of_buffer_record, new_cpu_id_record, tsc_wrap_record,
-                              wall_clock_time_record, custom_event_record_v1, custom_event_record_v4, custom_event_record_v5,
-                              call_argument_record, buffer_extents_record, typed_event_record_v2, typed_event_record_v5, pid_record>;
+  using records = record_list<function_record, new_buffer_record, end_of_buffer_record, new_cpu_id_record,
+                              tsc_wrap_record, wall_clock_time_record, custom_event_record_v1, custom_event_record_v4,
+                              custom_event_record_v5, call_argument_record, buffer_extents_record,
+                              typed_event_record_v2, typed_event_record_v5, pid_record>;
   using context = fdr_context;
   using terminator = end_of_buffer_record;
   static constexpr order byte_order = O;
-  static constexpr std::size_t head_bytes = 1;
+  static constexpr std::size_t head_bytes = size_of<record_head>;
 
-  /// A function record: the discriminant is 0 and the action below 4. Both lie in the first byte.
-  static constexpr common_record<function_record, std::uint64_t> common{
-      .mask = O == order::little ? std::uint64_t{0x9} : std::uint64_t{0xC} << 60, .value = 0};
+  /// A function record of an action that there is.
+  static constexpr auto common = common_when<function_record, O, std::uint64_t>(
+      is(function_record::discriminant, false),
+      is(function_record::action, function_action::enter, function_action::exit, function_action::tail_exit,
+         function_action::enter_args));
 
  private:
   /// Adds what may follow the body records From: other body records or the end.
   template <class... From>
   static consteval auto body_after(grammar<records> rules) {
-    ((rules = rules.template follow<From, new_cpu_id_record, tsc_wrap_record, custom_event_record_v1, custom_event_record_v4,
-                                    custom_event_record_v5, typed_event_record_v2, typed_event_record_v5, function_record,
-                                    end_of_buffer_record>()),
+    ((rules = rules.template follow<From, new_cpu_id_record, tsc_wrap_record, custom_event_record_v1,
+                                    custom_event_record_v4, custom_event_record_v5, typed_event_record_v2,
+                                    typed_event_record_v5, function_record, end_of_buffer_record>()),
      ...);
     return rules.template finish<From...>();
   }
 
  public:
   static constexpr auto transitions =
-      body_after<new_cpu_id_record, tsc_wrap_record, custom_event_record_v1, custom_event_record_v4, custom_event_record_v5,
-                 typed_event_record_v2, typed_event_record_v5, function_record, call_argument_record>(grammar<records>{})
+      body_after<new_cpu_id_record, tsc_wrap_record, custom_event_record_v1, custom_event_record_v4,
+                 custom_event_record_v5, typed_event_record_v2, typed_event_record_v5, function_record,
+                 call_argument_record>(grammar<records>{})
           .template start<buffer_extents_record, new_buffer_record>()
           .template follow<buffer_extents_record, new_buffer_record>()
           .template follow<new_buffer_record, wall_clock_time_record>()
@@ -55,22 +60,17 @@ struct fdr_format {
           .template follow<call_argument_record, call_argument_record>()
           .template finish<end_of_buffer_record, buffer_extents_record>();
 
-  [[nodiscard]] static constexpr metadata_kind metadata_kind_of(std::byte head) noexcept {
-    const auto value = std::to_integer<unsigned>(head);
-    return static_cast<metadata_kind>(O == order::little ? value >> 1 : value & 0x7fU);
-  }
-  [[nodiscard]] static constexpr bool is_metadata(std::byte head) noexcept {
-    return (head & (O == order::little ? std::byte{0x01} : std::byte{0x80})) != std::byte{0};
-  }
   /// The first byte of a metadata record of that kind.
   [[nodiscard]] static constexpr std::byte head_of(metadata_kind kind) noexcept {
-    const auto value = static_cast<unsigned>(kind);
-    return static_cast<std::byte>(O == order::little ? value << 1 | 1U : value | 0x80U);
+    owned_record<record_head, O> head;
+    head.set(record_head::discriminant, true).set(record_head::record_kind, kind);
+    return head.bytes()[0];
   }
 
   [[nodiscard]] static constexpr kind_result kind_of(const std::byte* at, const context& in) noexcept {
-    if (!is_metadata(*at)) return index<function_record>;
-    switch (metadata_kind_of(*at)) {
+    const record<record_head, O> head(at);
+    if (!head[record_head::discriminant]) return index<function_record>;
+    switch (head[record_head::record_kind]) {
       case metadata_kind::new_buffer: return index<new_buffer_record>;
       case metadata_kind::end_of_buffer:
         if (in.version >= 2) return errc::unknown_record;

@@ -12,7 +12,14 @@
 namespace backsight::xray {
 
 /// What a sled is for. Source: compiler-rt/lib/xray/xray_interface_internal.h.
-enum class sled_kind : std::uint8_t { enter = 0, exit = 1, tail_exit = 2, log_args_enter = 3, custom_event = 4, typed_event = 5 };
+enum class sled_kind : std::uint8_t {
+  enter = 0,
+  exit = 1,
+  tail_exit = 2,
+  log_args_enter = 3,
+  custom_event = 4,
+  typed_event = 5
+};
 
 [[nodiscard]] constexpr const char* enumerator_name(sled_kind kind) noexcept {
   switch (kind) {
@@ -37,7 +44,8 @@ struct sled_entry {
   static constexpr field<"kind", sled_kind> kind{};
   static constexpr field<"always_instrument", std::uint8_t> always_instrument{};
   static constexpr field<"version", std::uint8_t> version{};
-  static constexpr layout fields{address, function, kind, always_instrument, version, padding<(sizeof(Word) * 2 - 3) * 8>{}};
+  static constexpr layout fields{address,           function, kind,
+                                 always_instrument, version,  padding<(sizeof(Word) * 2 - 3) * 8>{}};
 };
 static_assert(schema<sled_entry<std::uint32_t>> && schema<sled_entry<std::uint64_t>>);
 
@@ -79,7 +87,8 @@ class relocated_words {
     constexpr std::uint16_t relocatable = 1;  // ET_REL
     for (const elf::section s : file.sections()) {
       if (s.type != elf::section_rela) continue;
-      const bool of_map = file.type() == relocatable ? s.info == map.index : s.info == 0 || (s.flags & elf::section_alloc) != 0;
+      const bool of_map =
+          file.type() == relocatable ? s.info == map.index : s.info == 0 || (s.flags & elf::section_alloc) != 0;
       if (!of_map) continue;
       const auto relocations = elf::relocations_of(file, s);
       if (!relocations) continue;
@@ -107,8 +116,8 @@ class relocated_words {
 
  private:
   [[nodiscard]] static bool is_relative_to_place(elf::machine machine, std::uint32_t type) noexcept {
-    return (machine == elf::machine::x86_64 && type == 24) ||   // R_X86_64_PC64
-           (machine == elf::machine::aarch64 && type == 260);   // R_AARCH64_PREL64
+    return (machine == elf::machine::x86_64 && type == 24) ||  // R_X86_64_PC64
+           (machine == elf::machine::aarch64 && type == 260);  // R_AARCH64_PREL64
   }
 
   std::size_t word_;
@@ -127,7 +136,8 @@ class relocated_words {
   if (!section) return {errc::missing_section, 0};
   const auto bytes = file.section_bytes(*section);
   if (!bytes) return bytes.error();
-  const std::size_t word = file.address_size(), entry = word * 4;
+  const std::size_t word = file.address_size();
+  const std::size_t entry = word == 8 ? size_of<sled_entry<std::uint64_t>> : size_of<sled_entry<std::uint32_t>>;
   if (bytes->size() % entry != 0) return {errc::bad_size, section->offset};
   const std::uint64_t mask = word == 8 ? ~std::uint64_t{0} : 0xffffffffU;
 
@@ -137,10 +147,14 @@ class relocated_words {
   for (std::size_t at = 0; at < bytes->size(); at += entry) {
     sled found = file.read_as<sled_entry>(bytes->data() + at, [&](auto raw) {
       using s = typename decltype(raw)::schema_type;
-      return sled{.address = relocated.value_or(at, raw[s::address]), .function = relocated.value_or(at + word, raw[s::function]),
-                  .kind = raw[s::kind], .always_instrument = raw[s::always_instrument] != 0, .version = raw[s::version]};
+      return sled{.address = relocated.value_or(at, raw[s::address]),
+                  .function = relocated.value_or(at + word, raw[s::function]),
+                  .kind = raw[s::kind],
+                  .always_instrument = raw[s::always_instrument] != 0,
+                  .version = raw[s::version]};
     });
-    if (found.kind > sled_kind::typed_event) return {std::move(map), trace_error{errc::bad_value, section->offset + at}};
+    if (found.kind > sled_kind::typed_event)
+      return {std::move(map), trace_error{errc::bad_value, section->offset + at}};
     if (found.version >= 2) {
       found.address = (found.address + section->address + at) & mask;
       found.function = (found.function + section->address + at + word) & mask;

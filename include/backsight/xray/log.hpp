@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <backsight/core/offset_of.hpp>
 #include <backsight/core/record.hpp>
 #include <backsight/xray/schema.hpp>
 
@@ -33,9 +34,8 @@ class log {
     if (cycle_frequency_ == 0 || cycle_frequency_ == second) return ticks;
     const std::uint64_t whole = ticks / cycle_frequency_, rest = ticks % cycle_frequency_;
     // rest * second fits 64 bits up to 18 GHz; beyond that the clock is finer than a nanosecond by far.
-    const std::uint64_t part = cycle_frequency_ <= ~std::uint64_t{0} / second
-                                   ? rest * second / cycle_frequency_
-                                   : rest / (cycle_frequency_ / second);
+    const std::uint64_t part = cycle_frequency_ <= ~std::uint64_t{0} / second ? rest * second / cycle_frequency_
+                                                                              : rest / (cycle_frequency_ / second);
     return whole * second + part;
   }
 
@@ -55,7 +55,9 @@ class log {
     buffer_size_ = header[file_header::buffer_size];
     return known_type() && version_ >= 1 && version_ <= (type_ == log_type::fdr ? 5 : 3);
   }
-  [[nodiscard]] constexpr bool known_type() const noexcept { return type_ == log_type::basic || type_ == log_type::fdr; }
+  [[nodiscard]] constexpr bool known_type() const noexcept {
+    return type_ == log_type::basic || type_ == log_type::fdr;
+  }
 
   byte_view bytes_;
   std::uint64_t cycle_frequency_ = 0;
@@ -75,8 +77,9 @@ class log {
   log little, big;
   if (little.decode<order::little>(bytes)) return little;
   if (big.decode<order::big>(bytes)) return big;
-  if (little.known_type() || big.known_type()) return {errc::unsupported_version, 0};
-  return {errc::unsupported_type, 2};
+  if (little.known_type() || big.known_type())
+    return {errc::unsupported_version, offset_of<file_header>(file_header::version)};
+  return {errc::unsupported_type, offset_of<file_header>(file_header::type)};
 }
 
 }  // namespace backsight::xray

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <backsight/core/offset_of.hpp>
 #include <backsight/core/record.hpp>
 #include <backsight/xray/profile_schema.hpp>
 
@@ -59,8 +60,10 @@ class profile {
 
 /// The bytes begin as a profile does, in one of the byte orders. Eight bytes are enough.
 [[nodiscard]] constexpr bool is_profile(byte_view head) noexcept {
-  return head.size() >= 8 && (load<std::uint64_t, order::little>(head.data()) == profile_magic ||
-                              load<std::uint64_t, order::big>(head.data()) == profile_magic);
+  constexpr std::size_t at = offset_of<profile_header>(profile_header::magic);
+  return head.size() >= at + sizeof profile_magic &&
+         (load<std::uint64_t, order::little>(head.data() + at) == profile_magic ||
+          load<std::uint64_t, order::big>(head.data() + at) == profile_magic);
 }
 
 template <order O>
@@ -76,12 +79,12 @@ template <order O>
 /// Opens an XRay profile. Errors: errc::truncated (fewer than 32 bytes) and errc::bad_magic at offset 0,
 /// errc::unsupported_version at offset 8. A profile of nothing but a header is an empty one.
 [[nodiscard]] constexpr result<profile> open_profile(byte_view bytes) noexcept {
-  if (bytes.size() >= 8 && !is_profile(bytes)) return {errc::bad_magic, 0};
+  if (bytes.size() >= sizeof profile_magic && !is_profile(bytes)) return {errc::bad_magic, 0};
   if (bytes.size() < size_of<profile_header>) return {errc::truncated, 0};
   profile opened;
-  const bool little = load<std::uint64_t, order::little>(bytes.data()) == profile_magic;
+  const bool little = record<profile_header, order::little>(bytes.data())[profile_header::magic] == profile_magic;
   const bool known = little ? decode_profile<order::little>(bytes, opened) : decode_profile<order::big>(bytes, opened);
-  if (!known) return {errc::unsupported_version, 8};
+  if (!known) return {errc::unsupported_version, offset_of<profile_header>(profile_header::version)};
   return opened;
 }
 

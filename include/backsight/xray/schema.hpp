@@ -98,6 +98,13 @@ struct metadata_head {
   static constexpr auto head = word<8>(discriminant, record_kind);
   static constexpr std::size_t size = 16;
 };
+/// The first byte of any FDR record: whether it is a metadata record, and then of which kind.
+struct record_head : metadata_head {
+  static constexpr const char* name = "head";
+  static constexpr std::size_t size = 1;
+  static constexpr layout fields{head};
+};
+static_assert(schema<record_head>);
 
 /// FDR: a thread begins to fill a buffer. The thread id has 4 bytes in every version that was shipped (the format page
 /// says 2).
@@ -217,6 +224,9 @@ struct pid_record : metadata_head {
   static constexpr layout fields{head, at<1>(pid), padding<88>{}};
 };
 static_assert(schema<pid_record>);
+
+/// `record_type` of the records of basic mode.
+inline constexpr std::uint16_t basic_function = 0, basic_argument = 1;
 
 /// Basic mode: a function is entered or left. 32 bytes. `process_id` has a meaning from version 3 on.
 struct basic_function_record {

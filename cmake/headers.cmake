@@ -119,6 +119,7 @@ set(BACKSIGHT_HEADERS
   include/backsight/core/record.hpp
   include/backsight/core/record_range.hpp
   include/backsight/core/record_span.hpp
+  include/backsight/core/saved_index.hpp
   include/backsight/core/schema.hpp
   include/backsight/core/table.hpp
   include/backsight/core/tagged_format.hpp

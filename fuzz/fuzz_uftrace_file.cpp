@@ -136,7 +136,7 @@ template <order O>
 std::uint64_t find_times(byte_view bytes) {
   const task_records<O> records(bytes, {nullptr, &any_size, 0});
   const time_index index = time_index::build<O>(records, 3);
-  const auto opened = time_index::open(index.save(), bytes.size());
+  const auto opened = time_index::open(index.save(), fingerprint_of_ends(bytes));
   if (!opened || opened->entries() != index.entries()) std::abort();
   std::vector<std::uint64_t> times{0, 1, ~std::uint64_t{0}};
   if (bytes.size() >= 8) times.push_back(load<std::uint64_t, O>(bytes.data()));
@@ -242,9 +242,9 @@ std::size_t elf_symbols(byte_view bytes) {
 }
 /// A saved time index.
 std::size_t index(byte_view bytes) {
-  const auto opened = time_index::open(bytes, 65536);
-  if (!opened) return 0;
   const std::vector<std::byte> file(65536, std::byte{0x28});
+  const auto opened = time_index::open(bytes, fingerprint_of_ends(file));
+  if (!opened) return 0;
   return opened->find(task_records<order::little>(file), 0x2828282828282828).offset;
 }
 

@@ -117,7 +117,7 @@ int windows_from_index(const arguments& asked, const std::vector<set_file>& file
   const auto mapped = io::mapped_file::open_regular(asked.index.c_str());
   if (!mapped) return report_error(asked.index, mapped.error(), detail_of(asked.index, mapped.error()));
   const auto index = window_index::open(mapped->bytes());
-  if (index.error().code == errc::bad_magic || mapped->bytes().size() < size_of<index_header>)
+  if (!is_saved_index(mapped->bytes(), window_index_kind))
     return refuse("not a window index");
   if (!index) return report_error(asked.index, index.error(), "remove it to have it made anew");
   if (index->files() != files.size()) return refuse("the window index of another trace");

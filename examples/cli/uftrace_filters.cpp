@@ -181,7 +181,7 @@ bool select_functions(const arguments& from, uftrace_data& to) {
 }
 
 bool is_index(byte_view bytes) {
-  return bytes.size() >= uftrace::time_index_header::size && uftrace::time_index::open(bytes, 0).error().code != errc::bad_magic;
+  return is_saved_index(bytes, uftrace::time_index_kind);
 }
 
 /// The index of a task file, from the folder of kept indices when it is there and fits; else made, and kept there.
@@ -195,7 +195,7 @@ void keep_indices(const arguments& from, uftrace_data& to) {
     const std::string path = from.index + "/" + recording.data[i].file + ".index";
     keep_other_files(path, is_index, "an index of times");
     const auto kept = io::mapped_file::open_regular(path.c_str());
-    auto opened = uftrace::time_index::open(kept.partial().bytes(), bytes.size());
+    auto opened = uftrace::time_index::open(kept.partial().bytes(), fingerprint_of_ends(bytes));
     if (opened) {
       to.indices.push_back(std::move(opened).value());
       continue;

@@ -100,7 +100,7 @@ int main(int count, char** words) {
   if (format == "memtrace_raw") return print_records(memtrace::raw_format::records{}), 0;
   if (format == "memtrace_files") {
     print_records(detail::type_list<memtrace::encodings_header, memtrace::encodings_entry, memtrace::schedule_entry,
-                                    memtrace::index_header, memtrace::index_entry, memtrace::index_file>{});
+                                    saved_index_head, memtrace::index_entry, memtrace::index_lists, memtrace::index_file>{});
     return 0;
   }
   if (format == "memtrace_types") return print_enumerators<memtrace::trace_type>(memtrace::trace_type_count), 0;
@@ -124,7 +124,7 @@ int main(int count, char** words) {
     print_records(perf::jitdump::jitdump_format<order::little>::records{});
     return 0;
   }
-  if (format == "uftrace_index") return print_record<uftrace::time_index_header>(), print_record<uftrace::time_index_entry>(), 0;
+  if (format == "uftrace_index") return print_record<saved_index_head>(), print_record<uftrace::time_index_entry>(), 0;
   std::fprintf(stderr, "format_tables: no format is called %s\n", words[1]);
   return 1;
 }

@@ -71,7 +71,7 @@ TEST_CASE("the magic numbers of our own files are those that are written") {
   std::vector<std::byte> table(8);
   for (std::size_t i = 0; i < 8; ++i) table[i] = static_cast<std::byte>(cfi::detail::table_magic >> (8 * i));
   CHECK(io::file_kind_of(table) == file_kind::unwind_table);
-  CHECK(io::file_kind_of(memtrace::detail::index_magic) == file_kind::window_index);
+  CHECK(io::file_kind_of(memtrace::window_index_kind.magic) == file_kind::window_index);
 }
 
 TEST_CASE("every kind has a text of its own") {

@@ -88,7 +88,7 @@ void compare(const recording& from, compared& count) {
     std::vector<time_index> indices;
     for (const std::size_t step : {1U, 7U, 256U}) indices.push_back(time_index::build<O>(records, step));
     const auto saved = indices[1].save();
-    const auto opened = time_index::open(saved, from.data[i].bytes.size());
+    const auto opened = time_index::open(saved, fingerprint_of_ends(from.data[i].bytes));
     REQUIRE(opened);
     CHECK(opened->entries() == indices[1].entries());
     indices.push_back(*opened);
@@ -210,19 +210,23 @@ TEST_CASE("a saved index is checked before it is used") {
   resolver names(directory->recording());
   const byte_view file = directory->recording().data.front().bytes;
   const auto good = time_index::build<order::little>(task_records<order::little>(file, names.sizes_for(0)), 8).save();
-  REQUIRE(time_index::open(good, file.size()));
-  CHECK(time_index::open(good, file.size() + 16).error() == trace_error{errc::bad_size, 24});
+  const fingerprint about = fingerprint_of_ends(file);
+  REQUIRE(time_index::open(good, about));
+  CHECK(time_index::open(good, {about.bytes + 16, about.content}).error() == trace_error{errc::bad_size, 24});
+  // A file of the same size that holds something else.
+  CHECK(time_index::open(good, {about.bytes, about.content + 1}).error() == trace_error{errc::bad_value, 32});
   for (std::size_t size = 0; size < good.size(); ++size)
-    CHECK_FALSE(time_index::open(byte_view(good).first(size), file.size()));
+    CHECK_FALSE(time_index::open(byte_view(good).first(size), about));
   const auto with = [&](std::size_t at, unsigned value) {
     auto bytes = good;
     bytes[at] ^= static_cast<std::byte>(value);
-    return time_index::open(bytes, file.size()).error().code;
+    return time_index::open(bytes, about).error().code;
   };
   CHECK(with(0, 1) == errc::bad_magic);
   CHECK(with(8, 2) == errc::unsupported_version);
   CHECK(with(12, 1) == errc::bad_size);
-  for (std::size_t at = 32; at < good.size(); ++at) CHECK(with(at, 0x10) == errc::checksum);
+  CHECK(with(32, 1) == errc::bad_value);
+  for (std::size_t at = 40; at < good.size(); ++at) CHECK(with(at, 0x10) == errc::checksum);
 }
 
 namespace {
@@ -237,14 +241,15 @@ time_position by_bisection(const records_of& data, std::uint64_t time) {
 trace_error bisection_error(const records_of& data, std::uint64_t time) {
   return find_by_bisection<order::little>(data.view(), time).error();
 }
+/// The fingerprint of a task file of that size, if all its bytes were zero.
+fingerprint zeros(std::size_t size) { return fingerprint_of_ends(std::vector<std::byte>(size)); }
 /// An index of these entries, saved with the right checksum, for a file of that size.
-std::vector<std::byte> saved_index(const std::vector<time_index::entry>& entries, std::uint64_t file_bytes) {
+std::vector<std::byte> made_index(std::vector<time_index::entry> entries, std::uint64_t file_bytes) {
+  entries.push_back({file_bytes, 900, 0});
   test::byte_builder bytes;
-  bytes.text("BSUFTIME").u32(1).u32(24).u64(entries.size()).u64(file_bytes).u64(900).u64(0);
+  for (std::size_t i = 0; i < saved_index_head::size / 8; ++i) bytes.u64(0);
   for (const auto& e : entries) bytes.u64(e.offset).u64(e.time_before).u64(e.depth);
-  std::uint64_t sum = 0xcbf29ce484222325ULL;
-  for (const std::byte b : bytes.view()) sum = (sum ^ std::to_integer<std::uint64_t>(b)) * 0x100000001b3ULL;
-  store<order::little>(bytes.vector().data() + 40, sum);
+  seal_saved_index<time_index_entry>(bytes.vector(), time_index_kind, entries.size(), zeros(file_bytes));
   return bytes.vector();
 }
 
@@ -297,7 +302,7 @@ TEST_CASE("bisection says where records are not plain or not in order") {
 
 TEST_CASE("entries of a saved index grow and lie in the file") {
   const auto error_of = [](const std::vector<time_index::entry>& entries) {
-    return time_index::open(saved_index(entries, 160), 160).error();
+    return time_index::open(made_index(entries, 160), zeros(160)).error();
   };
   CHECK(error_of({}) == trace_error{});
   CHECK(error_of({{0, 0, 0}, {144, 500, 3}}) == trace_error{});
@@ -308,14 +313,19 @@ TEST_CASE("entries of a saved index grow and lie in the file") {
   CHECK(error_of({{0, 0, 0}, {16, 500, 3}, {32, 500, 3}}) == trace_error{});
   CHECK(error_of({{0, 0, 0}, {16, 500, 3}, {32, 499, 3}}) == trace_error{errc::out_of_range, 96});
   // As many as the header says.
-  auto few = saved_index({{0, 0, 0}}, 160);
+  auto few = made_index({{0, 0, 0}}, 160);
   few.resize(few.size() - 1);
-  CHECK(time_index::open(few, 160).error() == trace_error{errc::truncated, 71});
-  auto many = saved_index({{0, 0, 0}}, 160);
+  CHECK(time_index::open(few, zeros(160)).error() == trace_error{errc::truncated, 95});
+  auto many = made_index({{0, 0, 0}}, 160);
   many.resize(many.size() + 24);
-  CHECK(time_index::open(many, 160).error() == trace_error{errc::bad_size, 16});
-  CHECK(time_index::open(byte_view(few).first(47), 160).error() == trace_error{errc::truncated, 47});
-  CHECK(time_index::open(saved_index({}, 160), 161).error() == trace_error{errc::bad_size, 24});
+  CHECK(time_index::open(many, zeros(160)).error() == trace_error{errc::bad_size, 16});
+  // None for the end of the file.
+  auto none = made_index({}, 160);
+  none.resize(saved_index_head::size);
+  seal_saved_index<time_index_entry>(none, time_index_kind, 0, zeros(160));
+  CHECK(time_index::open(none, zeros(160)).error() == trace_error{errc::bad_size, 16});
+  CHECK(time_index::open(byte_view(few).first(47), zeros(160)).error() == trace_error{errc::truncated, 47});
+  CHECK(time_index::open(made_index({}, 160), zeros(161)).error() == trace_error{errc::bad_size, 24});
 }
 
 TEST_CASE("an index of another file is not used for a part of this one") {

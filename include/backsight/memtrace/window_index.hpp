@@ -5,33 +5,28 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <optional>
 #include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include <backsight/core/checksum.hpp>
-#include <backsight/core/record_span.hpp>
+#include <backsight/core/saved_index.hpp>
 #include <backsight/memtrace/window_set.hpp>
 
 namespace backsight::memtrace {
 
-/// The start of a saved window index: our own format, little-endian, version 2. 48 bytes, then `count` index entries by file
-/// and place, `count` numbers of 8 bytes that list these by file, ordinal and place, `files` records of files, and
-/// `text_bytes` bytes of their names.
-struct index_header {
-  static constexpr const char* name = "index_header";
-  static constexpr backsight::field<"magic", std::array<std::byte, 8>> magic{};  ///< "BSWINDEX"
-  static constexpr backsight::field<"version", std::uint32_t> version{};
-  static constexpr backsight::field<"entry_bytes", std::uint32_t> entry_bytes{};
-  static constexpr backsight::field<"count", std::uint64_t> count{};
+/// A saved window index, version 3: behind the head and the index entries by file and place an index_lists, a number of 8 bytes
+/// for each entry, which list them by file, ordinal and place, `files` records of files, and `text_bytes` bytes of their names. It is
+/// about all files: the fingerprint is the sum of theirs.
+inline constexpr saved_index_kind window_index_kind{"BSWINDEX", 3};
+
+/// The numbers of what follows the entries of a saved window index. 16 bytes.
+struct index_lists {
+  static constexpr const char* name = "index_lists";
   static constexpr backsight::field<"files", std::uint64_t> files{};
   static constexpr backsight::field<"text_bytes", std::uint64_t> text_bytes{};
-  static constexpr backsight::field<"checksum", std::uint64_t>
-      checksum{};  ///< the sum of those of what is before and behind
-  static constexpr backsight::layout fields{magic, version, entry_bytes, count, files, text_bytes, checksum};
+  static constexpr backsight::layout fields{files, text_bytes};
 };
 
 /// One window of a saved index, 112 bytes. The members are those of memtrace::window.
@@ -70,7 +65,7 @@ struct index_file {
   static constexpr backsight::field<"name_bytes", std::uint32_t> name_bytes{};
   static constexpr backsight::layout fields{size, content, changed, first, count, text_at, folder_bytes, name_bytes};
 };
-static_assert(schema<index_header> && size_of<index_header> == 48);
+static_assert(schema<index_lists> && size_of<index_lists> == 16);
 static_assert(schema<index_entry> && size_of<index_entry> == 112);
 static_assert(schema<index_file> && size_of<index_file> == 56);
 
@@ -87,15 +82,12 @@ struct indexed_file {
 };
 
 namespace detail {
-inline constexpr std::array<std::byte, 8> index_magic{std::byte{'B'}, std::byte{'S'}, std::byte{'W'}, std::byte{'I'},
-                                                      std::byte{'N'}, std::byte{'D'}, std::byte{'E'}, std::byte{'X'}};
 inline constexpr std::uint32_t index_has_ordinal = 1, index_has_predecessor = 2, index_continued = 4, index_late = 8;
-inline constexpr std::size_t index_header_summed = size_of<index_header> - 8;
 
-/// Precondition: `bytes` begin with an index header.
-[[nodiscard]] inline std::uint64_t index_checksum(byte_view bytes) noexcept {
-  return backsight::checksum(bytes.first(index_header_summed)) +
-         backsight::checksum(bytes.subspan(size_of<index_header>));
+[[nodiscard]] inline fingerprint fingerprint_of(std::span<const indexed_file> files) noexcept {
+  fingerprint all;
+  for (const indexed_file& file : files) all += {file.size, file.content};
+  return all;
 }
 }  // namespace detail
 
@@ -107,7 +99,7 @@ inline constexpr std::size_t index_header_summed = size_of<index_header> - 8;
     return a.file != b.file ? a.file < b.file : a.what.begin < b.what.begin;
   });
   BACKSIGHT_ASSERT(windows.empty() || windows.back().file < files.size());
-  std::vector<std::byte> bytes(size_of<index_header>);
+  std::vector<std::byte> bytes(saved_index_head::size);
   bytes.reserve(bytes.size() + windows.size() * (size_of<index_entry> + 8) + files.size() * (size_of<index_file> + 64));
   const auto append = [&](byte_view more) { bytes.insert(bytes.end(), more.begin(), more.end()); };
   for (const auto& [file, w, late] : windows) {
@@ -131,6 +123,10 @@ inline constexpr std::size_t index_header_summed = size_of<index_header> - 8;
     return windows[a].file != windows[b].file ? windows[a].file < windows[b].file
                                               : windows[a].what.ordinal < windows[b].what.ordinal;
   });
+  owned_record<index_lists, order::little> lists;
+  std::uint64_t text_bytes = 0;
+  for (const indexed_file& file : files) text_bytes += file.folder.size() + file.name.size();
+  append(lists.set(index_lists::files, files.size()).set(index_lists::text_bytes, text_bytes).bytes());
   for (const std::size_t number : by_ordinal) {
     std::array<std::byte, 8> stored{};
     store<order::little>(stored.data(), std::uint64_t{number});
@@ -155,15 +151,7 @@ inline constexpr std::size_t index_header_summed = size_of<index_header> - 8;
     append(std::as_bytes(std::span(file.folder)));
     append(std::as_bytes(std::span(file.name)));
   }
-  owned_record<index_header, order::little> head;
-  head.set(index_header::magic, detail::index_magic).set(index_header::version, 2U);
-  head.set(index_header::entry_bytes, static_cast<std::uint32_t>(size_of<index_entry>));
-  head.set(index_header::count, windows.size())
-      .set(index_header::files, files.size())
-      .set(index_header::text_bytes, text);
-  std::memcpy(bytes.data(), head.bytes().data(), size_of<index_header>);
-  head.set(index_header::checksum, detail::index_checksum(bytes));
-  std::memcpy(bytes.data(), head.bytes().data(), size_of<index_header>);
+  seal_saved_index<index_entry>(bytes, window_index_kind, windows.size(), detail::fingerprint_of(files));
   return bytes;
 }
 
@@ -174,12 +162,9 @@ class window_index {
   /// Errors: errc::bad_magic, errc::unsupported_version, errc::bad_size, errc::truncated, errc::checksum, and
   /// errc::out_of_range for an entry or file that is not where it belongs. Reads all bytes.
   [[nodiscard]] static result<window_index> open(byte_view bytes) noexcept {
-    if (bytes.size() < size_of<index_header>) return {errc::truncated, bytes.size()};
-    const record<index_header, order::little> head(bytes.data());
-    if (head[index_header::magic] != detail::index_magic) return {errc::bad_magic, 0};
-    if (head[index_header::version] != 2) return {errc::unsupported_version, 8};
-    if (head[index_header::entry_bytes] != size_of<index_entry>) return {errc::bad_size, 12};
-    byte_view rest = bytes.subspan(size_of<index_header>);
+    const auto saved = open_saved_index<index_entry>(bytes, window_index_kind);
+    if (!saved) return saved.error();
+    byte_view rest = saved->rest;
     const auto take = [&](std::uint64_t count, std::size_t each, byte_view& part) {
       if (count > rest.size() / each) return false;
       part = rest.first(static_cast<std::size_t>(count) * each);
@@ -187,17 +172,16 @@ class window_index {
       return true;
     };
     window_index opened;
-    byte_view entries, files;
-    const std::uint64_t count = head[index_header::count];
-    if (!take(count, size_of<index_entry>, entries) || !take(count, 8, opened.by_ordinal_) ||
-        !take(head[index_header::files], size_of<index_file>, files) ||
-        !take(head[index_header::text_bytes], 1, opened.text_)) {
+    opened.entries_ = saved->entries;
+    byte_view lists, files;
+    if (!take(1, size_of<index_lists>, lists)) return {errc::truncated, bytes.size()};
+    const record<index_lists, order::little> numbers(lists.data());
+    if (!take(opened.size(), 8, opened.by_ordinal_) || !take(numbers[index_lists::files], size_of<index_file>, files) ||
+        !take(numbers[index_lists::text_bytes], 1, opened.text_)) {
       return {errc::truncated, bytes.size()};
     }
     if (!rest.empty()) return {errc::bad_size, bytes.size() - rest.size()};
-    if (head[index_header::checksum] != detail::index_checksum(bytes))
-      return {errc::checksum, detail::index_header_summed};
-    opened.entries_ = record_span<index_entry, order::little>(entries);
+    if (const trace_error changed = saved->verify()) return changed;
     opened.files_ = record_span<index_file, order::little>(files);
     if (const byte_view bad = opened.misplaced(); bad.data() != nullptr) {
       return {errc::out_of_range, static_cast<std::uint64_t>(bad.data() - bytes.data())};

@@ -2,13 +2,13 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include <backsight/core/offset_of.hpp>
 #include <backsight/core/record_span.hpp>
+#include <backsight/core/saved_index.hpp>
 #include <backsight/uftrace/depth_repair.hpp>
 #include <backsight/uftrace/files/info.hpp>
 #include <backsight/uftrace/records.hpp>
@@ -80,19 +80,9 @@ template <order O>
   return found;
 }
 
-/// The start of a saved time index: our own format, little-endian, version 1. 48 bytes, then `count` entries.
-struct time_index_header {
-  static constexpr const char* name = "time_index_header";
-  static constexpr std::size_t size = 48;
-  static constexpr field<"magic", std::array<std::byte, 8>> magic{};  ///< "BSUFTIME"
-  static constexpr field<"version", std::uint32_t> version{};
-  static constexpr field<"entry_bytes", std::uint32_t> entry_bytes{};
-  static constexpr field<"count", std::uint64_t> count{};
-  static constexpr field<"file_bytes", std::uint64_t> file_bytes{};  ///< size of the task file that it is about
-  static constexpr field<"last_time", std::uint64_t> last_time{};    ///< the latest time in that file
-  static constexpr field<"checksum", std::uint64_t> checksum{};      ///< FNV-1a of all bytes but these eight
-  static constexpr layout fields{magic, version, entry_bytes, count, file_bytes, last_time, checksum};
-};
+/// A saved time index, version 2: the head and the entries, of which the last stands for the end of the file. The fingerprint is that
+/// of the task file's ends.
+inline constexpr saved_index_kind time_index_kind{"BSUFTIME", 2};
 
 /// A record that is kept: reading may begin there.
 struct time_index_entry {
@@ -103,7 +93,7 @@ struct time_index_entry {
   static constexpr field<"depth", std::uint64_t> depth{};              ///< functions that are open in front of it
   static constexpr layout fields{offset, time_before, depth};
 };
-static_assert(schema<time_index_header> && schema<time_index_entry>);
+static_assert(schema<time_index_entry>);
 
 /// Every n-th record of a task file with its time and depth. Finds the first record at or after a time in any task file, also
 /// in one with payloads, damage or times that go back, by a binary search and a walk over at most n records. 24 bytes for each
@@ -119,7 +109,7 @@ class time_index {
   template <order O>
   [[nodiscard]] static time_index build(const task_records<O>& records, std::size_t step = 256) {
     time_index made;
-    made.file_bytes_ = records.bytes().size();
+    made.source_ = fingerprint_of_ends(records.bytes());
     depth_repair repair;
     std::uint64_t latest = 0;
     std::size_t until_next = 0;
@@ -151,14 +141,14 @@ class time_index {
   /// The first record at or after `time`, with the true depth. `records` is what the index was built from.
   template <order O>
   [[nodiscard]] time_position find(const task_records<O>& records, std::uint64_t time) const {
-    if (time > last_time_ || entries_.empty()) return {file_bytes_, 0, 0, false};
+    if (time > last_time_ || entries_.empty()) return {file_bytes(), 0, 0, false};
     const auto behind =
         std::partition_point(entries_.begin(), entries_.end(), [&](const entry& e) { return e.time_before < time; });
-    time_position found{file_bytes_, 0, 0, false};
+    time_position found{file_bytes(), 0, 0, false};
     // One stretch, from a kept record to the next one, has the record; only for time 0 it may be a later one than the first.
     for (auto start = behind == entries_.begin() ? behind : behind - 1; !found.found && start != entries_.end();
          ++start) {
-      const std::uint64_t end = start + 1 == entries_.end() ? file_bytes_ : (start + 1)->offset;
+      const std::uint64_t end = start + 1 == entries_.end() ? file_bytes() : (start + 1)->offset;
       depth_repair repair(start->depth);
       auto at = records.at(static_cast<std::size_t>(start->offset), records.context());
       for (; at != std::default_sentinel && (found.found || (*at).offset() < end); ++at) {
@@ -179,69 +169,53 @@ class time_index {
 
   [[nodiscard]] const std::vector<entry>& entries() const noexcept { return entries_; }
   /// The size of the task file that it is about.
-  [[nodiscard]] std::uint64_t file_bytes() const noexcept { return file_bytes_; }
+  [[nodiscard]] std::uint64_t file_bytes() const noexcept { return source_.bytes; }
 
   /// The bytes to keep in a file.
   [[nodiscard]] std::vector<std::byte> save() const {
-    std::vector<std::byte> bytes(time_index_header::size);
-    bytes.reserve(bytes.size() + entries_.size() * time_index_entry::size);
-    for (const entry& e : entries_) {
+    std::vector<std::byte> bytes(saved_index_head::size);
+    bytes.reserve(bytes.size() + (entries_.size() + 1) * time_index_entry::size);
+    const auto put = [&](const entry& e) {
       owned_record<time_index_entry, order::little> item;
       item.set(time_index_entry::offset, e.offset)
           .set(time_index_entry::time_before, e.time_before)
           .set(time_index_entry::depth, e.depth);
       bytes.insert(bytes.end(), item.bytes().begin(), item.bytes().end());
-    }
-    owned_record<time_index_header, order::little> head;
-    head.set(time_index_header::magic, magic).set(time_index_header::version, 1U);
-    head.set(time_index_header::entry_bytes, static_cast<std::uint32_t>(time_index_entry::size));
-    head.set(time_index_header::count, entries_.size()).set(time_index_header::file_bytes, file_bytes_);
-    head.set(time_index_header::last_time, last_time_);
-    std::copy(head.bytes().begin(), head.bytes().end(), bytes.begin());
-    head.set(time_index_header::checksum, checksum_of(bytes));
-    std::copy(head.bytes().begin(), head.bytes().end(), bytes.begin());
+    };
+    for (const entry& e : entries_) put(e);
+    put({file_bytes(), last_time_, 0});
+    seal_saved_index<time_index_entry>(bytes, time_index_kind, entries_.size() + 1, source_);
     return bytes;
   }
 
-  /// A saved index of a task file of `file_bytes` bytes. Errors: bad_magic, unsupported_version, truncated, bad_size (also when
-  /// the task file has another size), checksum, out_of_range (an entry points behind the one after it or outside the file).
-  [[nodiscard]] static result<time_index> open(byte_view bytes, std::uint64_t file_bytes) {
-    if (bytes.size() < time_index_header::size) return {errc::truncated, bytes.size()};
-    const record<time_index_header, order::little> head(bytes.data());
-    if (head[time_index_header::magic] != magic) return {errc::bad_magic, 0};
-    if (head[time_index_header::version] != 1)
-      return {errc::unsupported_version, offset_of<time_index_header>(time_index_header::version)};
-    if (head[time_index_header::entry_bytes] != time_index_entry::size)
-      return {errc::bad_size, offset_of<time_index_header>(time_index_header::entry_bytes)};
-    const byte_view body = bytes.subspan(time_index_header::size);
-    if (head[time_index_header::count] > body.size() / time_index_entry::size) return {errc::truncated, bytes.size()};
-    const auto count = static_cast<std::size_t>(head[time_index_header::count]);
-    if (body.size() != count * time_index_entry::size)
-      return {errc::bad_size, offset_of<time_index_header>(time_index_header::count)};
-    if (head[time_index_header::file_bytes] != file_bytes)
-      return {errc::bad_size, offset_of<time_index_header>(time_index_header::file_bytes)};
-    if (head[time_index_header::checksum] != checksum_of(bytes))
-      return {errc::checksum, offset_of<time_index_header>(time_index_header::checksum)};
+  /// A saved index of the task file that has this fingerprint_of_ends(). Errors: bad_magic, unsupported_version, truncated, bad_size and
+  /// bad_value (also when it is about another file), checksum, out_of_range (an entry points behind the one after it or outside the
+  /// file).
+  [[nodiscard]] static result<time_index> open(byte_view bytes, const fingerprint& file) {
+    const auto saved = open_saved_index<time_index_entry>(bytes, time_index_kind);
+    if (!saved) return saved.error();
+    // The last entry is that of the end.
+    if (saved->entries.empty() || !saved->rest.empty())
+      return {errc::bad_size, offset_of<saved_index_head>(saved_index_head::count)};
+    if (const trace_error other = saved->is_about(file)) return other;
+    if (const trace_error changed = saved->verify()) return changed;
     time_index opened;
-    opened.file_bytes_ = file_bytes;
-    opened.last_time_ = head[time_index_header::last_time];
-    const record_span<time_index_entry, order::little> items(body);
-    for (std::size_t i = 0; i < items.size(); ++i) {
-      const entry e{items[i][time_index_entry::offset], items[i][time_index_entry::time_before],
-                    items[i][time_index_entry::depth]};
+    opened.source_ = file;
+    for (std::size_t i = 0; i < saved->entries.size(); ++i) {
+      const auto item = saved->entries[i];
+      const entry e{item[time_index_entry::offset], item[time_index_entry::time_before], item[time_index_entry::depth]};
+      const bool is_last = i + 1 == saved->entries.size();
       const bool follows = opened.entries_.empty() || (opened.entries_.back().offset < e.offset &&
                                                        opened.entries_.back().time_before <= e.time_before);
-      if (e.offset >= file_bytes || !follows)
-        return {errc::out_of_range, time_index_header::size + i * time_index_entry::size};
-      opened.entries_.push_back(e);
+      if (!follows || (is_last ? e.offset != file.bytes : e.offset >= file.bytes))
+        return {errc::out_of_range, saved_index_head::size + i * time_index_entry::size};
+      if (is_last) opened.last_time_ = e.time_before;
+      else opened.entries_.push_back(e);
     }
     return opened;
   }
 
  private:
-  static constexpr std::array<std::byte, 8> magic{std::byte{'B'}, std::byte{'S'}, std::byte{'U'}, std::byte{'F'},
-                                                  std::byte{'T'}, std::byte{'I'}, std::byte{'M'}, std::byte{'E'}};
-
   template <order O>
   static void follow(depth_repair& repair, const record<function_record<O>, O>& head) {
     const record_type type = head[record_head::type];
@@ -249,16 +223,8 @@ class time_index {
     else if (type != record_type::event) (void)repair(type, head[record_head::depth], head[record_head::address]);
   }
 
-  [[nodiscard]] static std::uint64_t checksum_of(byte_view bytes) noexcept {
-    std::uint64_t sum = 0xcbf29ce484222325ULL;
-    for (std::size_t i = 0; i < bytes.size(); ++i) {
-      const bool own = i >= time_index_header::size - 8 && i < time_index_header::size;
-      sum = (sum ^ (own ? 0U : std::to_integer<std::uint64_t>(bytes[i]))) * 0x100000001b3ULL;
-    }
-    return sum;
-  }
-
-  std::uint64_t file_bytes_ = 0, last_time_ = 0;
+  fingerprint source_;
+  std::uint64_t last_time_ = 0;
   std::vector<entry> entries_;
 };
 

@@ -28,7 +28,7 @@ int main(int count, char** words) {
     std::printf("%6llu %12llu %10.2f %10.2f %10llu\n", static_cast<unsigned long long>(which.ordinal.value_or(0)),
                 static_cast<unsigned long long>(which.instructions), static_cast<double>(sets[i].data_lines() * line) / 1024,
                 static_cast<double>(sets[i].code_lines() * line) / 1024, static_cast<unsigned long long>(which.idle_time));
-    all += sets[i];
+    all.merge(sets[i]);
   }
   // [working_set]
   std::printf("%6s %12s %10.2f %10.2f\n", "all", "", static_cast<double>(all.data_lines() * line) / 1024,

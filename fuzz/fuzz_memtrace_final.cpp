@@ -44,8 +44,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   const indexed_file file{"", "input", size, 0, 0};
   if (const auto saved = save_index(all, {&file, 1}); window_index::open(saved)->size() != all.size()) std::abort();
-  call_tracker calls;
-  (void)run_phases(*trace, calls);
+  working_set touched;
+  (void)run_phases(*trace, touched);
+  sum += touched.code_lines();
   trace_checker checker(*trace);
   checker.run([&](const check_result& one) { sum += one.offset; });
   window_merger merger;

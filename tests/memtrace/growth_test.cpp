@@ -121,7 +121,7 @@ TEST_CASE("the work for windows grows like their number") {
     CHECK(grows_like_its_input(500, [&](std::uint64_t n) {
       const auto built = file(n);
       const auto trace = final_trace::open(built.view());
-      CHECK(run_each_window(tasks_of({*trace}), [] { return call_tracker(); }, 1, true).size() == n);
+      CHECK(run_each_window(tasks_of({*trace}), [] { return working_set(); }, 1, true).size() == n);
     }));
   }
 }

@@ -3,91 +3,18 @@
 
 #include <algorithm>
 #include <atomic>
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <thread>
-#include <unordered_map>
 #include <vector>
 
-#include <backsight/memtrace/counts.hpp>
+#include <backsight/core/analyzer.hpp>
+#include <backsight/memtrace/pc_set.hpp>
 #include <backsight/memtrace/references.hpp>
 #include <backsight/memtrace/windows.hpp>
 
 namespace backsight::memtrace {
-
-/// Takes the references of a trace one by one.
-template <class A>
-concept analyzer = requires(A& a, const reference& item) { a.on(item); };
-
-/// An analyzer that is told about windows: one instance sees the whole run, and keeps what it knows of the thread.
-template <class A>
-concept phased_analyzer = analyzer<A> && requires(A& a, const window& which) {
-  a.begin_window(which);
-  a.end_window(which);
-};
-
-/// The depth of calls and the functions that were entered, told from calls and returns. At a gap between windows the stack is
-/// emptied: what returned while nothing was traced is not known. Functions are known by their first PC.
-class call_tracker {
- public:
-  void begin_window(const window& which) {
-    if (which.gap()) reset();
-  }
-  void end_window(const window&) {}
-
-  /// Forgets the open calls; the counts stay.
-  void reset() {
-    stack_.clear();
-    called_ = false;
-  }
-
-  void on(const reference& item) {
-    if (item.is_marker(marker_type::kernel_event) || item.is_marker(marker_type::kernel_xfer)) called_ = false;
-    if (!is_instruction(item.type)) return;
-    if (called_) ++calls_[item.pc];
-    called_ = item.type == trace_type::instr_direct_call || item.type == trace_type::instr_indirect_call;
-    if (called_) {
-      if (stack_.size() < largest_depth) stack_.push_back(item.pc + item.size);
-      deepest_ = std::max(deepest_, stack_.size());
-    } else if (item.type == trace_type::instr_return) {
-      // A return that skips levels (longjmp, tail calls) closes those as well; one that matches nothing is from before.
-      const auto target = item.branch_target;
-      for (std::size_t i = stack_.size(), steps = 0; i-- != 0 && steps < 64; ++steps) {
-        if (target && stack_[i] != *target) continue;
-        stack_.resize(i);
-        return;
-      }
-      ++unmatched_returns_;
-    }
-  }
-
-  [[nodiscard]] std::size_t depth() const noexcept { return stack_.size(); }
-  [[nodiscard]] std::size_t deepest() const noexcept { return deepest_; }
-  /// Returns to a place that no open call of the window left: its caller ran before the window, or the stack was not known.
-  [[nodiscard]] std::uint64_t unmatched_returns() const noexcept { return unmatched_returns_; }
-  /// How often each function was entered by a call, by its first PC.
-  [[nodiscard]] const std::unordered_map<std::uint64_t, std::uint64_t>& calls() const noexcept { return calls_; }
-
-  /// Adds the counts of another tracker, as of another window; the open calls stay.
-  call_tracker& operator+=(const call_tracker& other) {
-    for (const auto& [pc, count] : other.calls_) calls_[pc] += count;
-    deepest_ = std::max(deepest_, other.deepest_);
-    unmatched_returns_ += other.unmatched_returns_;
-    return *this;
-  }
-
- private:
-  static constexpr std::size_t largest_depth = 1 << 20;
-  std::vector<std::uint64_t> stack_;
-  std::unordered_map<std::uint64_t, std::uint64_t> calls_;
-  std::size_t deepest_ = 0;
-  std::uint64_t unmatched_returns_ = 0;
-  bool called_ = false;
-};
-static_assert(phased_analyzer<call_tracker>);
 
 /// The different cache lines of data and of code that were touched, in lines of `line` bytes: the working set.
 class working_set {
@@ -100,10 +27,9 @@ class working_set {
   [[nodiscard]] std::uint64_t data_lines() const noexcept { return data_.size(); }
   [[nodiscard]] std::uint64_t code_lines() const noexcept { return code_.size(); }
   [[nodiscard]] std::uint64_t line_size() const noexcept { return line_; }
-  working_set& operator+=(const working_set& other) {
+  void merge(const working_set& other) {
     data_ += other.data_;
     code_ += other.code_;
-    return *this;
   }
 
  private:
@@ -117,12 +43,12 @@ class working_set {
   std::uint64_t line_;
   pc_set data_, code_;
 };
-static_assert(analyzer<working_set>);
+static_assert(analyzer_of<working_set, reference> && mergeable_analyzer<working_set>);
 
-/// Gives every reference of a final file to one analyzer, with begin_window and end_window around those of each window: the
-/// way of an online consumer that lives as long as the program. References before the first window come before the first
-/// begin_window. Records reach the analyzer in the order of the file.
-template <phased_analyzer A>
+/// Gives every reference of a final file to one analyzer, with begin_part(window) and end_part(window) around those of each window:
+/// the way of an online consumer that lives as long as the program. References before the first window come before the first
+/// begin_part. Records reach the analyzer in the order of the file.
+template <analyzer_of<reference> A>
 trace_error run_phases(const final_trace& trace, A& to) {
   reference_builder builder;
   const entry_span all = trace.entries();
@@ -131,17 +57,17 @@ trace_error run_phases(const final_trace& trace, A& to) {
   for (std::size_t i = 0; i < all.size(); ++i) {
     const std::uint64_t offset = i * size_of<entry_record>;
     if (open && offset == it->end) {
-      to.end_window(*it);
+      backsight::detail::end_part(to, *it);
       ++it;
       open = false;
     }
     if (!open && it != std::default_sentinel && offset == it->begin) {
-      to.begin_window(*it);
+      backsight::detail::begin_part(to, *it);
       open = true;
     }
     if (const auto item = builder.next(all[i])) to.on(*item);
   }
-  if (open) to.end_window(*it);
+  if (open) backsight::detail::end_part(to, *it);
   return it.error();
 }
 
@@ -150,7 +76,7 @@ trace_error run_phases(const final_trace& trace, A& to) {
 class window_reader {
  public:
   /// As run_window() does.
-  template <analyzer A>
+  template <analyzer_of<reference> A>
   void run(const final_trace& trace, const window& which, A& to, bool encodings = false) {
     const std::uint64_t head = std::min<std::uint64_t>(trace.header().size, which.begin);
     const std::uint64_t start = encodings ? std::max(which.chunk, head) : which.begin;
@@ -189,7 +115,7 @@ class window_reader {
 
 /// Gives the references of one window to `to`. With `encodings`, instructions have their bytes, for which the records from
 /// the start of the window's chunk are read first; else those that the window itself brings.
-template <analyzer A>
+template <analyzer_of<reference> A>
 void run_window(const final_trace& trace, const window& which, A& to, bool encodings = false) {
   window_reader().run(trace, which, to, encodings);
 }
@@ -210,8 +136,8 @@ struct window_task {
 }
 
 /// The controller: makes a fresh analyzer with `make()` for each window, runs them with `jobs` threads, and gives the
-/// analyzers in the order of `tasks`. The results are the same for any number of jobs. Adding them up gives those of the
-/// whole application. `make` is called from several threads at once.
+/// analyzers in the order of `tasks`. The results are the same for any number of jobs. merge() gives those of the whole
+/// application. `make` is called from several threads at once.
 template <class Make>
 [[nodiscard]] auto run_each_window(const std::vector<window_task>& tasks, Make&& make, unsigned jobs = 1,
                                    bool encodings = false) {

@@ -43,6 +43,9 @@ EXTRA_ARROWS = {
     "uftrace/files/elf_symbols.hpp": ["elf"],
 }
 
+# Folders whose umbrella includes all that lies directly in them.
+WHOLE_UMBRELLAS = ["memtrace", "uftrace", "xray"]
+
 # Costly to include, or not usable without exceptions: not in the layers below analysis, emit and io, but for names, which are made.
 FORBIDDEN = {"iostream", "sstream", "memory", "ranges", "regex", "functional", "string", "variant", "format"}
 FREE_FOLDERS = {"analysis", "emit", "io", "names"}
@@ -150,6 +153,11 @@ def check_list(root):
     present = set(headers(root))
     problems = [f"{name}: not listed in cmake/headers.cmake" for name in sorted(present - set(listed))]
     problems += [f"{name}: listed in cmake/headers.cmake, but not there" for name in sorted(set(listed) - present)]
+    for folder in WHOLE_UMBRELLAS:
+        umbrella = f"{folder}/{folder}.hpp"
+        text = open(os.path.join(root, "include", "backsight", umbrella), encoding="utf-8").read()
+        parts = {name for name in present if name.startswith(folder + "/") and name.count("/") == 1} - {umbrella}
+        problems += [f"{umbrella}: lacks {name}" for name in sorted(parts - set(re.findall(r"#include <backsight/([^>]+)>", text)))]
     problems += [f"{name}: listed twice in cmake/headers.cmake" for name in sorted({n for n in listed if listed.count(n) > 1})]
     return problems
 

@@ -1,13 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// The records and windows of DynamoRIO memtraces, raw and final. Counts, references, analyzers, the window index, splitting
-/// and the checker are included one by one.
+/// DynamoRIO memtraces, raw and final: records, windows and their index, counts, references, analyzers, calls, splitting
+/// and merging, the checker.
 
+#include <backsight/memtrace/analyzers.hpp>
+#include <backsight/memtrace/call_follower.hpp>
+#include <backsight/memtrace/calls.hpp>
+#include <backsight/memtrace/check.hpp>
+#include <backsight/memtrace/counts.hpp>
+#include <backsight/memtrace/file_start.hpp>
 #include <backsight/memtrace/final.hpp>
+#include <backsight/memtrace/pc_set.hpp>
 #include <backsight/memtrace/raw.hpp>
+#include <backsight/memtrace/raw_counts.hpp>
 #include <backsight/memtrace/raw_schema.hpp>
+#include <backsight/memtrace/record_follower.hpp>
+#include <backsight/memtrace/references.hpp>
 #include <backsight/memtrace/schema.hpp>
+#include <backsight/memtrace/split.hpp>
 #include <backsight/memtrace/trace.hpp>
 #include <backsight/memtrace/types.hpp>
+#include <backsight/memtrace/window_index.hpp>
+#include <backsight/memtrace/window_scanner.hpp>
+#include <backsight/memtrace/window_set.hpp>
 #include <backsight/memtrace/windows.hpp>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Not part of xray.hpp: <algorithm> alone costs a third of what that header may cost to include.
 #include <algorithm>
 #include <utility>
 #include <vector>

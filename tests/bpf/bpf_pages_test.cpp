@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Stands for cfi/bpf_pages.hpp
 #include <backsight/cfi/bpf_pages.hpp>
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Stands for cfi/c_expression.hpp
 #include "compiled.hpp"
 
 #include <backsight/cfi/arch/i386.hpp>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Stands for cfi/c_code_form.hpp, cfi/c_names.hpp, cfi/c_packed_rules.hpp, cfi/c_rows.hpp, cfi/c_rules.hpp
+// Stands for cfi/c_runtime.hpp, cfi/c_source.hpp, cfi/c_table_form.hpp, cfi/c_writer.hpp
 #include "compiled.hpp"
 
 #include <backsight/cfi/arch/generic.hpp>

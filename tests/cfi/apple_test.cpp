@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Stands for cfi/apple/mach_o.hpp, cfi/apple/rows.hpp, cfi/apple/unwind_info.hpp
 #include <backsight/cfi/apple/rows.hpp>
 
 #include <cinttypes>

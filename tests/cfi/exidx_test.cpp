@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Stands for cfi/exidx/index.hpp, cfi/exidx/rows.hpp, cfi/row_table.hpp
 #include <backsight/cfi/exidx/rows.hpp>
 
 #include <cinttypes>

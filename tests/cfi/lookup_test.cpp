@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Stands for cfi/cie_reader.hpp
 #include <backsight/cfi/lookup.hpp>
 
 #include <backsight/cfi/arch/x86_64.hpp>

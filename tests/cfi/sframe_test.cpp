@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Stands for cfi/sframe/defect.hpp, cfi/sframe/interval.hpp, cfi/sframe/row.hpp, cfi/sframe/rows.hpp
+// Stands for cfi/sframe/section.hpp
 #include <backsight/cfi/sframe/rows.hpp>
 
 #include <cinttypes>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Stands for cfi/sframe/compare.hpp, cfi/sframe/frame_rows.hpp, cfi/sframe/row_words.hpp, cfi/sframe/writer.hpp
 #include <backsight/cfi/sframe/compare.hpp>
 #include <backsight/cfi/sframe/writer.hpp>
 

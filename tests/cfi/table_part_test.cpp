@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Stands for cfi/unwind_rule.hpp
 #include <backsight/cfi/table_part.hpp>
 
 #include <cstring>

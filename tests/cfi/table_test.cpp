@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+// Stands for cfi/general_rule.hpp, cfi/numbering.hpp, cfi/packed_rows.hpp, cfi/placed_rule.hpp, cfi/row_sequences.hpp
+// Stands for cfi/table_builder.hpp, cfi/table_encoder.hpp, cfi/table_format.hpp, cfi/table_parts.hpp
+// Stands for cfi/table_search.hpp, cfi/table_writer.hpp, dwarf/operation.hpp
+// Stands for cfi/halving.hpp
 #include <backsight/cfi/table_builder.hpp>
 
 #include <backsight/cfi/arch/generic.hpp>

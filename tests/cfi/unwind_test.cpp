@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Stands for cfi/frame.hpp, cfi/rule_cache.hpp, cfi/rule_steps.hpp, cfi/saved_places.hpp
 #include <backsight/cfi/unwind.hpp>
 
 #include <cstdlib>

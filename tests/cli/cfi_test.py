@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# Stands for elf/lay_out.hpp
 """Checks the commands `backsight cfi` and `backsight unwind` from outside: object files, files without section headers, damage.
 
     cfi_test.py PROGRAM DATA

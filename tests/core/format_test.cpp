@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Stands for core/format_check.hpp, core/format_hooks.hpp
 #include <backsight/core/format.hpp>
 
 #include <support/byte_builder.hpp>

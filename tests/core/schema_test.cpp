@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Stands for core/layout.hpp
 #include <string_view>
 #include <vector>
 

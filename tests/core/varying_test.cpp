@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Stands for core/varying_record.hpp
 #include <backsight/core/varying.hpp>
 
 #include <string>

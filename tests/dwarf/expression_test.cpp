@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Stands for dwarf/constants.hpp
 #include <backsight/dwarf/expression.hpp>
 
 #include <support/byte_builder.hpp>

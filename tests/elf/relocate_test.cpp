@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Stands for elf/relocation_kinds.hpp
 #include <backsight/elf/relocate.hpp>
 
 #include <cstdint>

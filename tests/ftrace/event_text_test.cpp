@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Stands for ftrace/print_expression.hpp
 #include <backsight/ftrace/event_text.hpp>
 
 #include <string>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Stands for ftrace/schema.hpp
 #include <backsight/ftrace/pages.hpp>
 
 #include <vector>

@@ -5,6 +5,7 @@ a header costs to include.
     python3 check_headers.py ROOT layers
     python3 check_headers.py ROOT directives
     python3 check_headers.py ROOT list
+    python3 check_headers.py ROOT tested
     python3 check_headers.py ROOT version
     python3 check_headers.py ROOT budget COMPILER [-isystem FOLDER]...
     python3 check_headers.py ROOT narrow COMPILER [-isystem FOLDER]...
@@ -162,6 +163,72 @@ def check_list(root):
     return problems
 
 
+# Includes of others only, and the version: the checks of this file are their tests.
+UNTESTED = {"backsight.hpp", "version.hpp"}
+STANDS_FOR = re.compile(r"^(?://|#) Stands for (.+)$", re.MULTILINE)
+
+
+def check_tested(root):
+    """Each header has a test of its name in the folder of tests that has its own, or is named by a line of a test that includes
+    it, by itself or through others: `// Stands for cfi/frame.hpp, cfi/unwind_rule.hpp`. What only the program uses is named by a test
+    of the program: `# Stands for elf/lay_out.hpp`."""
+    def read(path):
+        return open(path, encoding="utf-8").read()
+
+    present = set(headers(root))
+    includes = {name: includes_of(read(os.path.join(root, "include", "backsight", name))) for name in present}
+    tests, problems, named = {}, [], set()
+    for folder, _, files in os.walk(os.path.join(root, "tests")):
+        for name in files:
+            path = os.path.join(folder, name)
+            if name.endswith((".cpp", ".hpp", ".py", ".c")):
+                tests[os.path.relpath(path, os.path.join(root, "tests")).replace(os.sep, "/")] = read(path)
+    for test, text in sorted(tests.items()):
+        stood_for = [name for line in STANDS_FOR.findall(text) for name in re.split(r",\s*", line.strip())]
+        if not stood_for:
+            continue
+        reached = reached_from(test, text, tests, includes)
+        for name in stood_for:
+            if name not in present:
+                problems.append(f"tests/{test}: stands for {name}, which is no header")
+            elif test.endswith(".cpp") and name not in reached:
+                problems.append(f"tests/{test}: stands for {name}, but does not include it")
+            elif own_tests(name) & tests.keys():
+                problems.append(f"tests/{test}: stands for {name}, which has a test of its own")
+            named.add(name)
+    for name in sorted(present - named - UNTESTED):
+        folder, _, file = name.rpartition("/")
+        if file != folder.split("/")[-1] + ".hpp" and not own_tests(name) & tests.keys():
+            problems.append(f"{name}: has no test of its name, and no test says that it stands for it")
+    return problems
+
+
+def own_tests(header):
+    """Where the test of that name may be; those of `detail` folders lie beside the others."""
+    test = header[: -len(".hpp")] + "_test.cpp"
+    return {test, test.replace("/detail/", "/")}
+
+
+def includes_of(text):
+    return set(re.findall(r"^\s*#\s*include\s*<backsight/([^>]+)>", text, re.MULTILINE))
+
+
+def reached_from(test, text, tests, includes):
+    """The headers that a test includes, by itself, through its helpers and through headers."""
+    waiting, seen = includes_of(text), set()
+    for helper in re.findall(r'^\s*#\s*include\s*[<"]([^<>"]+)[">]', text, re.MULTILINE):
+        for path in (helper, os.path.normpath(os.path.join(os.path.dirname(test), helper)).replace(os.sep, "/")):
+            if path in tests and path != test:
+                waiting |= reached_from(path, tests[path], tests, includes)
+                break
+    while waiting:
+        name = waiting.pop()
+        if name not in seen:
+            seen.add(name)
+            waiting |= includes.get(name, set())
+    return seen
+
+
 def check_version(root):
     project = open(os.path.join(root, "CMakeLists.txt"), encoding="utf-8").read()
     stated = re.search(r"project\(backsight VERSION (\d+)\.(\d+)\.(\d+)", project).groups()
@@ -244,7 +311,9 @@ def main():
     if what in ("budget", "narrow"):
         problems = {"budget": check_budget, "narrow": check_narrow}[what](root, sys.argv[3], sys.argv[4:])
     else:
-        problems = {"layers": check_layers, "directives": check_directives, "list": check_list, "version": check_version}[what](root)
+        checks = {"layers": check_layers, "directives": check_directives, "list": check_list, "tested": check_tested,
+                  "version": check_version}
+        problems = checks[what](root)
     for problem in problems:
         print(problem)
     sys.exit(1 if problems else 0)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The rules of check_headers.py find what they are there for."""
+import os
+import tempfile
 import unittest
 
 import check_headers
@@ -48,6 +50,31 @@ class Layers(unittest.TestCase):
             self.assertEqual(len(check_headers.directives_of("a.hpp", f"int x;\n{line}\n")), 1, line)
         for line in ("const module m;", "modules.clear();", "object.module = 1;", "// module m;"):
             self.assertEqual(check_headers.directives_of("a.hpp", f"int x;\n{line}\n"), [], line)
+
+
+class Tested(unittest.TestCase):
+    def problems(self, **files):
+        with tempfile.TemporaryDirectory() as root:
+            for name, text in files.items():
+                path = os.path.join(root, *name.replace("_HPP", ".hpp").replace("_CPP", ".cpp").replace("_PY", ".py").split("__"))
+                os.makedirs(os.path.dirname(path), exist_ok=True)
+                with open(path, "w", encoding="utf-8") as file:
+                    file.write(text)
+            return check_headers.check_tested(root)
+
+    def test_a_header_has_a_test_of_its_name_or_one_that_stands_for_it(self):
+        base = {"include__backsight__core__a_HPP": "", "include__backsight__core__b_HPP": "#include <backsight/core/c.hpp>\n",
+                "include__backsight__core__c_HPP": "", "include__backsight__core__core_HPP": "",
+                "tests__core__a_test_CPP": "#include <backsight/core/a.hpp>\n"}
+        self.assertEqual(len(self.problems(**base)), 2)
+        helped = {**base, "tests__core__d_test_CPP": '// Stands for core/b.hpp, core/c.hpp\n#include "d.hpp"\n',
+                  "tests__core__d_HPP": "#include <backsight/core/b.hpp>\n"}
+        self.assertEqual(self.problems(**helped), [])
+        # Of what it does not include, what is not there, and what has a test of its own.
+        for line in ("core/b.hpp, core/c.hpp", "core/a.hpp", "core/z.hpp"):
+            text = f"// Stands for {line}\n" + "#include <backsight/core/a.hpp>\n#include <backsight/core/b.hpp>\n" * (line == "core/a.hpp")
+            self.assertNotEqual(self.problems(**helped, tests__core__e_test_CPP=text), [], line)
+        self.assertEqual(self.problems(**base, tests__cli__x_test_PY="# Stands for core/b.hpp, core/c.hpp\n"), [])
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Stands for memtrace/raw.hpp, memtrace/raw_schema.hpp, memtrace/schema.hpp, memtrace/types.hpp
 #include <algorithm>
 #include <filesystem>
 #include <ranges>

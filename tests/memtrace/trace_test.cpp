@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Stands for memtrace/file_start.hpp
 #include <type_traits>
 
 #include <backsight/memtrace/trace.hpp>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Stands for io/re2_patterns.hpp
 #include <backsight/names/name_pattern.hpp>
 
 #include <string>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Stands for names/detail/name_limits.hpp, names/detail/rust_component.hpp, names/detail/rust_v0_parser.hpp
+// Stands for names/detail/short_name_names.hpp, names/detail/short_name_parser.hpp, names/detail/short_name_types.hpp
 #include <cstddef>
 #include <string>
 #include <string_view>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Stands for perf/jit_code.hpp
 #include <string>
 #include <vector>
 

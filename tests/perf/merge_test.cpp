@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Stands for perf/round_queue.hpp
 // merge.hpp, round_queue.hpp
 #include <support/catch.hpp>
 

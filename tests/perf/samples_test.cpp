@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Stands for perf/words.hpp
 // samples.hpp, words.hpp
 #include <bit>
 

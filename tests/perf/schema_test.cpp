@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Stands for perf/kernel_schema.hpp, perf/record_head.hpp, perf/user_schema.hpp
 // schema.hpp, record_head.hpp, kernel_schema.hpp, user_schema.hpp
 #include <support/catch.hpp>
 

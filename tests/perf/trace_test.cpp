@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Stands for perf/attributes.hpp
 // trace.hpp, attributes.hpp, perf.hpp
 #include <support/catch.hpp>
 

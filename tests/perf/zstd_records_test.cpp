@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Stands for io/zstd_records.hpp
 #include <backsight/io/zstd_records.hpp>
 
 #include <support/catch.hpp>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Stands for uftrace/merged_record.hpp
 #include <backsight/uftrace/merge.hpp>
 
 #include <cstdint>

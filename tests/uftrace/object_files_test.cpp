@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Stands for uftrace/files/elf_symbols.hpp
 #include <string>
 #include <string_view>
 #include <vector>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Stands for uftrace/files/task_messages.hpp, uftrace/open.hpp
 #include <backsight/uftrace/open.hpp>
 
 #include <string>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Stands for uftrace/schema.hpp
 #include <array>
 #include <ranges>
 #include <vector>

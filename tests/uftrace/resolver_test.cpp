@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Stands for uftrace/detail/loaded_libraries.hpp, uftrace/object_rule.hpp
 #include <backsight/uftrace/resolver.hpp>
 
 #include <string>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Stands for xray/profile_schema.hpp
 #include <string>
 #include <vector>
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // ELF files of any class and byte order, and mapped images: sections, segments, symbols, relocations, notes, look-up of
-// addresses, and XRay's instrumentation map.
+// addresses, XRay's instrumentation map, and where symbols lie in the file.
 #include <cstdint>
 
 #include <backsight/elf/sections.hpp>
 #include <backsight/elf/symbols.hpp>
+#include <backsight/perf/symbol_places.hpp>
 #include <backsight/xray/instr_map.hpp>
 
 #include "fuzz_support.hpp"
@@ -28,6 +29,33 @@ std::uint64_t sum_of(std::string_view text) {
 bool inside(const elf::image& file, byte_view part) {
   if (part.empty()) return true;
   return part.data() >= file.bytes().data() && part.data() + part.size() <= file.bytes().data() + file.bytes().size();
+}
+
+/// Places go up and down one by one, and something begins at each.
+std::uint64_t read_places(const elf::image& file) {
+  std::uint64_t sum = 0;
+  for (const std::uint32_t kind : {elf::section_symbols, elf::section_dynamic_symbols}) {
+    const perf::symbol_places places(file, file, kind);
+    std::size_t budget = 64;
+    for (auto at = places.at_or_before(~std::uint64_t{0}); at && budget-- != 0;) {
+      perf::symbol_table here;
+      places.add_those_at(*at, here);
+      require(!here.empty() && places.at_or_before(*at) == at);
+      for (const perf::named_range& one : here) sum += sum_of(one.name) + one.end;
+      if (*at == 0) break;
+      const auto before = places.at_or_before(*at - 1);
+      if (before) require(*before < *at && places.behind(*before) == at);
+      at = before;
+    }
+  }
+  const perf::plt_places entries(file);
+  for (const std::uint64_t offset : {std::uint64_t{0}, std::uint64_t{0x1000}, ~std::uint64_t{0}}) {
+    const auto found = entries.at_or_before(offset);
+    if (!found) continue;
+    require(found->begin <= offset && found->begin < found->end);
+    sum += sum_of(found->symbol);
+  }
+  return sum;
 }
 
 std::uint64_t read(const elf::image& file) {
@@ -75,7 +103,7 @@ std::uint64_t read(const elf::image& file) {
     if (const auto found = index.find(sled.function)) sum += sum_of(found->found.name);
   }
   require(!map.partial().address_of(0));
-  return sum;
+  return sum + read_places(file);
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 
 #include <backsight/core/print.hpp>
 #include <backsight/ftrace/event_text.hpp>
+#include <backsight/perf/jit_code.hpp>
 #include <backsight/perf/perf.hpp>
 #include <backsight/perf/stacks.hpp>
 #include <backsight/perf/tracing_data.hpp>
@@ -221,6 +222,14 @@ void read_dump(const perf::jitdump::dump& opened, std::uint64_t* sum) {
         (void)for_each_line(lines, item.offset(), [&](const perf::jitdump::source_line& line) { add(line.file, sum); });
       }
     }
+    perf::jitdump::for_each_function<o()>(
+        opened,
+        [&](const perf::jitdump::function& one) {
+          require(one.size != 0 && one.begin + one.size > one.begin && one.eh_frame_address() >= one.begin + one.size);
+          add(one.name, sum);
+          add(one.eh_frame, sum);
+        },
+        [](const fault&) {});
   });
 }
 

@@ -36,14 +36,14 @@ template <class Make>
 class text_cache {
  public:
   text_cache(const stack_context& context, Make make)
-      : context_(&context), make_(std::move(make)), entries_(std::size_t{1} << 12), known_(std::size_t{1} << 12) {}
+      : context_(&context), make_(std::move(make)), entries_(std::size_t{1} << 13), known_(std::size_t{1} << 13) {}
 
   [[nodiscard]] const std::string& operator()(const backsight::perf::process& owner, std::uint64_t address,
                                               backsight::perf::cpu_mode mode) {
     // Most addresses come again while nothing is mapped anew.
     const bool of_kernel = mode == backsight::perf::cpu_mode::kernel;
     const std::uint64_t stamp = of_kernel ? context_->processes.kernel().stamp() : owner.maps->stamp();
-    known_address& known = known_[(address ^ address >> 12) % known_.size()];
+    known_address& known = known_[(address ^ address >> 13) % known_.size()];
     if (known.text != nullptr && known.address == address && known.stamp == stamp && known.mode == mode && known.text->number == known.number)
       return known.text->text;
     entry& found = find(owner, address, mode);
@@ -68,7 +68,7 @@ class text_cache {
     const backsight::perf::mapping* const at = context_->find(owner, address, mode);
     const std::uint64_t printed = at == nullptr ? address : at->file_address(address);
     const std::uint32_t file = at == nullptr ? 0xffffffff : at->file;
-    entry& found = entries_[(printed ^ printed >> 12 ^ std::uint64_t{file} << 5) % entries_.size()];
+    entry& found = entries_[(printed ^ printed >> 13 ^ std::uint64_t{file} << 5) % entries_.size()];
     if (found.number != 0 && found.printed == printed && found.file == file && found.begin == begin_of(at)) return found;
     found.text.clear();
     described_address all{at, {}, printed};

@@ -67,7 +67,10 @@ class objects {
     slot& one = slots_[at.file];
     if (!one.frames) one.frames = find_frames(*found);
     if (one.frames->in_parts) {
+      const std::size_t before = one.parts.size();
       if (const backsight::cfi::table_part* const part = part_of<Arch>(*found, one, address - *bias)) {
+        // What a part was made of is not read again.
+        if (one.parts.size() != before && one.parts.size() % 16 == 0) found->give_back();
         if (part->begin != 0) out.begin = std::max(at.begin, part->begin + *bias);
         if (part->end != ~std::uint64_t{0}) out.end = std::min(at.end, part->end + *bias);
         out.table = part->rules.view();

@@ -177,5 +177,11 @@ TEST_CASE("entries of a procedure linkage table lie behind its head, in the orde
   CHECK(places.at_or_before(plt + 48)->symbol == "one");
   CHECK(places.at_or_before(plt + 48)->end == plt + 64);
   CHECK(places.at_or_before(plt + 1000)->symbol == "one");
+  CHECK(places.behind(0) == plt + 16);
+  CHECK(places.behind(plt + 15) == plt + 16);
+  CHECK(places.behind(plt + 16) == plt + 32);
+  CHECK(places.behind(plt + 47) == plt + 48);
+  CHECK_FALSE(places.behind(plt + 48));
   CHECK_FALSE(perf::plt_places().at_or_before(1000));
+  CHECK_FALSE(perf::plt_places().behind(1000));
 }

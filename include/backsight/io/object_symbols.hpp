@@ -5,12 +5,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <iterator>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -40,17 +41,13 @@ class object_symbols {
 
   /// The name that covers an offset in the mapped file. Any number of threads may ask.
   [[nodiscard]] std::optional<name> find(std::uint64_t offset) {
-    const auto a = full_.at_or_before(offset), b = dynamic_.at_or_before(offset);
-    const auto plt = plt_.at_or_before(offset);
-    if (!a && !b && !plt) return std::nullopt;
-    const std::uint64_t symbols_begin = std::max(a.value_or(0), b.value_or(0));
-    // Of a symbol and an entry at one place the entry is taken.
-    const bool of_plt = plt && ((!a && !b) || plt->begin >= symbols_begin);
-    const std::uint64_t begin = of_plt ? plt->begin : symbols_begin;
     const std::lock_guard lock(mutex_);
-    const auto [at, is_new] = kept_.try_emplace(begin);
-    kept& found = at->second;
-    if (is_new) found = of_plt ? kept{plt->end, options_.text(plt->symbol) + "@plt"} : choose(begin);
+    auto after = kept_.upper_bound(offset);
+    if (after == kept_.begin() || offset >= std::prev(after)->second.next) {
+      if (!keep(offset)) return std::nullopt;
+      after = kept_.upper_bound(offset);
+    }
+    const auto& [begin, found] = *std::prev(after);
     if (offset >= found.end) return std::nullopt;
     return name{found.text, offset - begin};
   }
@@ -61,7 +58,26 @@ class object_symbols {
   struct kept {
     std::uint64_t end = 0;
     std::string text;
+    std::uint64_t next = 0;  ///< Where the next name begins.
   };
+
+  /// Keeps what begins last at or before an offset; false when nothing does.
+  [[nodiscard]] bool keep(std::uint64_t offset) {
+    const auto a = full_.at_or_before(offset), b = dynamic_.at_or_before(offset);
+    const auto plt = plt_.at_or_before(offset);
+    if (!a && !b && !plt) return false;
+    const std::uint64_t symbols_begin = std::max(a.value_or(0), b.value_or(0));
+    // Of a symbol and an entry at one place the entry is taken.
+    const bool of_plt = plt && ((!a && !b) || plt->begin >= symbols_begin);
+    const std::uint64_t begin = of_plt ? plt->begin : symbols_begin;
+    kept found = of_plt ? kept{plt->end, options_.text(plt->symbol) + "@plt", 0} : choose(begin);
+    found.next = ~std::uint64_t{0};
+    for (const auto& next : {full_.behind(begin), dynamic_.behind(begin), plt_.behind(begin)}) {
+      if (next) found.next = std::min(found.next, *next);
+    }
+    kept_.insert_or_assign(begin, std::move(found));
+    return true;
+  }
 
   /// The best of the symbols at a place; those without a size end where the next one begins.
   [[nodiscard]] kept choose(std::uint64_t begin) const {
@@ -72,7 +88,7 @@ class object_symbols {
       near.finish(options_.text);
     }
     const perf::named_range* const best = near.find(begin);
-    return best == nullptr ? kept{} : kept{best->end, options_.text(best->name)};
+    return best == nullptr ? kept{} : kept{best->end, options_.text(best->name), 0};
   }
 
   symbol_options options_;
@@ -81,7 +97,7 @@ class object_symbols {
   std::unique_ptr<object_file> debug_;
   std::vector<std::byte> unpacked_;
   std::mutex mutex_;
-  std::unordered_map<std::uint64_t, kept> kept_;  // By where they begin.
+  std::map<std::uint64_t, kept> kept_;  // By where they begin.
 };
 
 namespace detail {

@@ -242,6 +242,13 @@ class plt_places {
     const std::uint64_t begin = first_ + number * size_;
     return entry{begin, begin + size_, r.symbol < names_.size() ? names_[r.symbol].name : std::string_view()};
   }
+  /// Where the first entry behind `offset` begins.
+  [[nodiscard]] std::optional<std::uint64_t> behind(std::uint64_t offset) const noexcept {
+    if (list_.empty()) return std::nullopt;
+    if (offset < first_) return first_;
+    const std::uint64_t number = (offset - first_) / size_ + 1;
+    return number < list_.size() ? std::optional(first_ + number * size_) : std::nullopt;
+  }
 
  private:
   elf::relocation_range list_;

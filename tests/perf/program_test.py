@@ -1,0 +1,213 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What the program does with perf.data recordings beside printing as perf does: reports, exports, code of jitdumps, tracepoints.
+
+usage: program_test.py PROGRAM DATA     DATA: tests/data/perf; with BACKSIGHT_CORPUS also the recordings there
+"""
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+PROGRAM, DATA = sys.argv[1:3]
+ROOT = ["--sysroot", os.path.join(DATA, "root")]
+WORK = tempfile.TemporaryDirectory()
+TREE = os.path.join(WORK.name, "tree.data")
+JIT = os.path.join(WORK.name, "perf.data")
+
+
+def unpacked(path):
+    return subprocess.run(["zstd", "-dcq", path], stdout=subprocess.PIPE, check=True).stdout
+
+
+def set_up():
+    for name, target in (("tree-dwarf", TREE), ("jit", JIT)):
+        with open(target, "wb") as out:
+            out.write(unpacked(os.path.join(DATA, name, "perf.data.zst")))
+    # It is looked for beside the recording.
+    shutil.copy(os.path.join(DATA, "jit/jit-19598.dump"), WORK.name)
+
+
+def run(*words, code=0):
+    done = subprocess.run([PROGRAM, *words], capture_output=True)
+    assert done.returncode == code, (words, done.returncode, done.stderr.decode())
+    return done.stdout
+
+
+def script_samples():
+    """(pid, tid, period, [name of each frame, innermost first]) of each sample, as perf script printed the recording of tree."""
+    samples = []
+    for line in unpacked(os.path.join(DATA, "tree-dwarf/script.txt.zst")).decode().splitlines():
+        head = re.match(r"(\S+) +(\d+)/(\d+) +\S+ +(\d+) ", line)
+        if head:
+            samples.append((head[1], int(head[2]), int(head[3]), int(head[4]), []))
+        elif line.startswith("\t"):
+            name = re.match(r"\t *[0-9a-f]+ (.*?)(\+0x[0-9a-f]+)? \((.*)\)$", line)
+            if name[1] != "[unknown]" or name[3] != "[unknown]":
+                samples[-1][4].append((name[1], name[3]))
+    return samples
+
+
+class Reports(unittest.TestCase):
+    def report(self, by):
+        return [json.loads(line) for line in run("report", TREE, *ROOT, "--by", by, "--format", "json").decode().splitlines()]
+
+    def test_functions(self):
+        """A function's own time is that of samples in it, its children's that of samples whose stack it is on, each once."""
+        own, all_, count = {}, {}, {}
+        for _, _, _, period, frames in script_samples():
+            names = [name for name, _ in frames]
+            own[names[0]] = own.get(names[0], 0) + period
+            count[names[0]] = count.get(names[0], 0) + 1
+            for name in set(names):
+                all_[name] = all_.get(name, 0) + period
+        rows = self.report("function")
+        self.assertEqual({row["function"]: row["children"] for row in rows}, all_)
+        self.assertEqual({row["function"]: row["self"] for row in rows if row["self"]}, own)
+        self.assertEqual({row["function"]: row["samples"] for row in rows if row["samples"]}, count)
+        self.assertEqual([row["self"] for row in rows], sorted((row["self"] for row in rows), reverse=True))
+
+    def test_threads_and_processes(self):
+        by_thread, by_process = {}, {}
+        for comm, pid, tid, period, _ in script_samples():
+            by_thread[f"{comm} {tid}"] = by_thread.get(f"{comm} {tid}", 0) + period
+            by_process[f"{comm} {pid}"] = by_process.get(f"{comm} {pid}", 0) + period
+        for by, expected in (("thread", by_thread), ("process", by_process)):
+            rows = self.report(by)
+            self.assertEqual({row[by]: row["self"] for row in rows}, expected)
+            self.assertEqual({row[by]: row["children"] for row in rows}, expected)
+
+    def test_modules_and_events(self):
+        whole = sum(sample[3] for sample in script_samples())
+        rows = self.report("module")
+        self.assertEqual(sum(row["self"] for row in rows), whole)
+        self.assertEqual(self.report("event"), [{"self": whole, "children": whole, "samples": len(script_samples()), "event": "cpu-clock:u"}])
+
+    def test_forms(self):
+        """The same rows in every form."""
+        rows = self.report("function")
+        for form, separator in (("csv", ","), ("tsv", "\t")):
+            lines = run("report", TREE, *ROOT, "--format", form).decode().splitlines()
+            self.assertEqual(lines[0].split(separator), ["self", "children", "samples", "function"])
+            self.assertEqual([line.split(separator) for line in lines[1:]],
+                             [[str(row["self"]), str(row["children"]), str(row["samples"]), row["function"]] for row in rows])
+        lines = run("report", TREE, *ROOT).decode().splitlines()
+        self.assertEqual(lines[0].split(), ["self", "children", "samples", "function"])
+        self.assertEqual([line.split()[3] for line in lines[1:]], [row["function"] for row in rows])
+        self.assertTrue(all(line.split()[0].endswith("%") for line in lines[1:]))
+        limited = run("report", TREE, *ROOT, "-n", "1", "--format", "csv").decode().splitlines()
+        self.assertEqual(len(limited), 2)
+
+
+class Exports(unittest.TestCase):
+    def test_folded(self):
+        expected = {}
+        for _, _, _, period, frames in script_samples():
+            path = ";".join(name for name, _ in reversed(frames))
+            expected[path] = expected.get(path, 0) + period
+        lines = run("export", TREE, *ROOT, "--to", "folded").decode().splitlines()
+        self.assertEqual({line.rsplit(" ", 1)[0]: int(line.rsplit(" ", 1)[1]) for line in lines}, expected)
+
+    def test_perfetto(self):
+        """Stacks, threads and times are those of the samples; an independent reader."""
+        functions, frames, stacks, samples = {}, {}, {}, []
+        for field, packet in messages(run("export", TREE, *ROOT, "--to", "perfetto")):
+            parts = list(messages(packet))
+            for interned in [value for number, value in parts if number == 12]:
+                for number, entry in messages(interned):
+                    members = list(messages(entry))
+                    iid = dict(members)[1]
+                    if number == 5:
+                        functions[iid] = dict(members)[2].decode()
+                    if number == 6:
+                        frames[iid] = dict(members)[2]
+                    if number == 7:
+                        stacks[iid] = [value for inner, value in members if inner == 2]
+            for sample in [dict(messages(value)) for number, value in parts if number == 66]:
+                names = [functions[frames[one]] for one in stacks[sample[4]]]
+                samples.append((sample[2], sample[3], names[::-1]))
+        self.assertEqual(samples, [(pid, tid, [name for name, _ in stack]) for _, pid, tid, _, stack in script_samples()])
+
+
+def messages(data):
+    """(field, number or bytes) of a protobuf message."""
+    at = 0
+
+    def varint():
+        nonlocal at
+        value = shift = 0
+        while True:
+            byte = data[at]
+            at += 1
+            value |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                return value
+
+    while at < len(data):
+        tag = varint()
+        value = varint()
+        if tag & 7 == 2:
+            at += value
+            yield tag >> 3, data[at - value:at]
+        else:
+            yield tag >> 3, value
+
+
+class Jit(unittest.TestCase):
+    def test_names_of_a_jitdump(self):
+        """Code that the program made has the names of its dump: what perf shows only after `perf inject -j`."""
+        names = re.findall(r"^  u *[0-9a-f]+ (jit_\w+)\+0x[0-9a-f]+ in \[jit\]$", run("unwind", JIT, "--sysroot", DATA).decode(), re.M)
+        self.assertEqual(set(names), {"jit_inner", "jit_outer", "jit_outer_again"})
+        rows = [json.loads(line) for line in run("report", JIT, "--sysroot", DATA, "--format", "json").decode().splitlines()]
+        shown = {row["function"]: row for row in rows}
+        # The outer ones, one of them moved, call the inner one and nothing else does.
+        outer = shown["jit_outer"]["children"] + shown["jit_outer_again"]["children"]
+        own = shown["jit_outer"]["self"] + shown["jit_outer_again"]["self"]
+        self.assertEqual(outer, own + shown["jit_inner"]["self"])
+
+    def test_imitation_shows_what_perf_shows(self):
+        text = run("unwind", JIT, "--sysroot", DATA, "--as", "perf-script").decode()
+        self.assertNotIn("jit_inner", text)
+
+    def test_no_dump(self):
+        with tempfile.TemporaryDirectory() as folder:
+            shutil.copy(JIT, folder)
+            done = subprocess.run([PROGRAM, "unwind", os.path.join(folder, "perf.data"), "--sysroot", folder], capture_output=True)
+            self.assertEqual(done.returncode, 0)
+            self.assertIn(b"no file for", done.stderr)
+            self.assertIn(b"jit-19598.dump", done.stderr)
+            self.assertNotIn(b"jit_inner", done.stdout)
+
+    @unittest.skipUnless(os.path.isdir(os.path.join(os.environ.get("BACKSIGHT_CORPUS", ""), "perf/jit")), "BACKSIGHT_CORPUS is not set")
+    def test_as_injected(self):
+        """The names of each sample's stack are those that perf shows of the same recording after inject."""
+        folder = os.path.join(os.environ["BACKSIGHT_CORPUS"], "perf/jit")
+        text = unpacked(os.path.join(folder, "injected/script.txt.zst")).decode()
+        expected = [re.findall(r"^\t *[0-9a-f]+ (jit_\w+\+0x[0-9a-f]+) ", sample, re.M) for sample in text.split("\n\n")]
+        ours = [re.findall(r"^  u *[0-9a-f]+ (jit_\w+\+0x[0-9a-f]+) in \[jit\]$", sample, re.M)
+                for sample in run("unwind", JIT, "--sysroot", DATA).decode().split("\n\n")]
+        self.assertEqual([one for one in ours if one], [one for one in expected if one])
+
+
+class Tracepoints(unittest.TestCase):
+    @unittest.skipUnless(os.path.isdir(os.path.join(os.environ.get("BACKSIGHT_CORPUS", ""), "perf/pipe-tracepoint")), "BACKSIGHT_CORPUS is not set")
+    def test_text(self):
+        """The data of a tracepoint is printed by its format, as perf prints it in the column trace."""
+        folder = os.path.join(os.environ["BACKSIGHT_CORPUS"], "perf/pipe-tracepoint")
+        path = os.path.join(WORK.name, "tracepoint.data")
+        with open(path, "wb") as out:
+            out.write(unpacked(os.path.join(folder, "perf.data.zst")))
+        expected = run("unwind", path, "--as", "perf-script", "--fields", "trace").decode().splitlines()
+        ours = re.findall(r"^  data (.*)$", run("unwind", path).decode(), re.M)
+        self.assertTrue(any("=" in one for one in ours))
+        self.assertEqual([one.strip() for one in ours], [one.strip() for one in expected if one.strip()])
+
+
+if __name__ == "__main__":
+    set_up()
+    unittest.main(argv=sys.argv[:1])

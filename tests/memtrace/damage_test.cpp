@@ -4,6 +4,7 @@
 
 #include <backsight/memtrace/analyzers.hpp>
 #include <backsight/memtrace/check.hpp>
+#include <backsight/memtrace/counts.hpp>
 #include <backsight/memtrace/raw_counts.hpp>
 #include <backsight/memtrace/split.hpp>
 #include <backsight/memtrace/window_index.hpp>

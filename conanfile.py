@@ -10,6 +10,7 @@ class BacksightConan(ConanFile):
     version = "0.1.0"
     description = "Reads the traces that profilers leave behind and unwinds stacks"
     license = "Apache-2.0"
+    # The headers alone: the program is built and installed from the source tree, by `cmake --install BUILD --component program`.
     package_type = "header-library"
     settings = "os", "arch", "compiler", "build_type"
     exports_sources = "CMakeLists.txt", "LICENSE", "cmake/*", "include/*"

@@ -175,6 +175,7 @@ set(BACKSIGHT_HEADERS
   include/backsight/io/zip_trace.hpp
   include/backsight/io/zstd_records.hpp
 
+  include/backsight/memtrace/access_counts.hpp
   include/backsight/memtrace/analyzers.hpp
   include/backsight/memtrace/call_follower.hpp
   include/backsight/memtrace/calls.hpp
@@ -183,14 +184,20 @@ set(BACKSIGHT_HEADERS
   include/backsight/memtrace/file_start.hpp
   include/backsight/memtrace/final.hpp
   include/backsight/memtrace/memtrace.hpp
+  include/backsight/memtrace/modules.hpp
+  include/backsight/memtrace/opcode.hpp
   include/backsight/memtrace/pc_set.hpp
   include/backsight/memtrace/raw.hpp
   include/backsight/memtrace/raw_counts.hpp
   include/backsight/memtrace/raw_schema.hpp
   include/backsight/memtrace/record_follower.hpp
+  include/backsight/memtrace/record_place.hpp
   include/backsight/memtrace/references.hpp
+  include/backsight/memtrace/reuse.hpp
   include/backsight/memtrace/schema.hpp
   include/backsight/memtrace/split.hpp
+  include/backsight/memtrace/syscalls.hpp
+  include/backsight/memtrace/time_text.hpp
   include/backsight/memtrace/trace.hpp
   include/backsight/memtrace/types.hpp
   include/backsight/memtrace/window_index.hpp

@@ -4,23 +4,12 @@
 #include <cinttypes>
 #include <cstdio>
 
-#include <sys/ioctl.h>
-#include <unistd.h>
-
 namespace cli {
 
 using namespace backsight;
 
-std::size_t terminal_width() {
-  winsize size{};
-  if (::isatty(STDOUT_FILENO) != 1) return 0;
-  return ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col != 0 ? size.ws_col : 80;
-}
-
 call_table& call_table::share(std::uint64_t part, std::uint64_t whole) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.2f%%", whole == 0 ? 0.0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole));
-  table_.text(text);
+  table_.share(part, whole);
   return *this;
 }
 

@@ -13,9 +13,6 @@
 
 namespace cli {
 
-/// The columns of a terminal that stdout is; 0 when it is none.
-[[nodiscard]] std::size_t terminal_width();
-
 /// A table of calls: times are read by people in text, and are whole numbers of the trace's clock for machines.
 class call_table {
  public:
@@ -25,7 +22,7 @@ class call_table {
   call_table& time(std::uint64_t value) {
     std::string shown;
     if (unit_ == backsight::clock_unit::nanoseconds) (void)backsight::text::print_duration(std::back_inserter(shown), value);
-    else (void)backsight::text::decimal(std::back_inserter(shown), value);
+    else shown = with_thousands(std::to_string(value));
     table_.number(value, shown);
     return *this;
   }

@@ -163,7 +163,7 @@ int call_input::finish() const {
 
 void say_call_faults(const std::string& path, const analysis::call_faults& faults) {
   if (faults.unmatched_exits + faults.missing_exits + faults.unfinished == 0) return;
-  say("%s: %" PRIu64 " exits without entry, %" PRIu64 " calls closed by their caller, %" PRIu64 " calls without exit\n",
+  note("%s: %" PRIu64 " exits without entry, %" PRIu64 " calls closed by their caller, %" PRIu64 " calls without exit\n",
       path.c_str(), faults.unmatched_exits, faults.missing_exits, faults.unfinished);
 }
 

@@ -72,6 +72,8 @@ struct call_input {
   bool has_ids = true;      ///< Numbers of functions mean something beyond the program.
   std::string path{};
   const call_filter* filter = nullptr;
+  /// How many records the recorder says that it lost; empty where a format does not tell.
+  std::function<std::uint64_t()> lost{};
 
   [[nodiscard]] unsigned jobs() const { return filter != nullptr && filter->by_name() ? 1 : asked.jobs; }
   /// Reports what was damaged, and patterns that fit nothing; the exit code.
@@ -152,6 +154,7 @@ void say_call_faults(const std::string& path, const backsight::analysis::call_fa
 
 // The commands; each opens the trace by the format's with_calls.
 int report_calls(const arguments& asked, const trace_format& format);
+int check_calls(const arguments& asked, const trace_format& format);
 int show_stacks(const arguments& asked, const trace_format& format);
 int show_graph(const arguments& asked, const trace_format& format);
 int list_calls(const arguments& asked, const trace_format& format);

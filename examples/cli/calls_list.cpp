@@ -60,6 +60,19 @@ struct line {
   bool is_end;
 };
 
+/// How many lines from this one on are calls of a function by itself, one in the other: that begin one after the other, or end so.
+std::size_t recursion_at(const std::vector<line>& lines, std::size_t at) {
+  const auto goes_on = [&](const line& one, const line& next) {
+    const listed_call &a = *one.call, &b = *next.call;
+    if (a.is_mark || b.is_mark || a.is_leaf || b.is_leaf || one.is_end != next.is_end || a.has_ended() != b.has_ended()) return false;
+    const bool is_inside = one.is_end ? b.depth + 1 == a.depth : a.depth + 1 == b.depth;
+    return is_inside && a.function == b.function && a.thread == b.thread && a.process == b.process;
+  };
+  std::size_t times = 1;
+  while (at + times < lines.size() && goes_on(lines[at + times - 1], lines[at + times])) ++times;
+  return times;
+}
+
 void print_replay(output& out, const call_input& input, const call_list& list, const call_texts& texts) {
   std::vector<line> lines;
   lines.reserve(list.calls().size() * 2);
@@ -71,23 +84,28 @@ void print_replay(output& out, const call_input& input, const call_list& list, c
   out.print("%12s  %10s  %8s  function%s\n", "time", "duration", "thread",
             texts.unit == clock_unit::nanoseconds ? "" : (std::string(" (") + unit_name(texts.unit) + ")").c_str());
   std::uint64_t left = input.asked.limit.value_or(~std::uint64_t{0});
-  for (const line& at : lines) {
+  for (std::size_t i = 0; i < lines.size(); ++i) {
     if (left-- == 0) break;
+    const std::size_t times = input.asked.unfold ? 1 : recursion_at(lines, i);
+    // A run of beginnings has the indentation and the time of its first, one of ends that of its last, which is the same call.
+    const line& at = lines[lines[i].is_end ? i + times - 1 : i];
+    i += times - 1;
+    const std::string folded = times == 1 ? "" : " x" + std::to_string(times);
     const listed_call& call = *at.call;
     const std::int64_t time = static_cast<std::int64_t>(texts.to_ns(at.time) - texts.start);
     const bool whole = call.has_ended() && (at.is_end || call.is_leaf);
     out.print("%12s  %10s  %8" PRIu64 "  ", time_text(time, texts.unit).c_str(),
               whole ? time_text(static_cast<std::int64_t>(texts.to_ns(call.duration)), texts.unit).c_str() : "", call.thread);
-    for (std::uint32_t i = 0; i < call.depth; ++i) out.write("  ");
+    for (std::uint32_t level = 0; level < call.depth; ++level) out.write("  ");
     if (call.is_mark) {
       out.write("/* an event */\n");
       continue;
     }
     const std::string name(texts.name(call.function));
     const char* const call_signs = name.ends_with(')') ? "" : "()";
-    if (at.is_end) out.write("} /* " + name + " */\n");
+    if (at.is_end) out.write("} /* " + name + folded + " */\n");
     else if (call.is_leaf && call.has_ended()) out.write(name + call_signs + ";\n");
-    else out.write(name + call_signs + (call.has_ended() ? " {\n" : " { /* does not end */\n"));
+    else out.write(name + call_signs + folded + (call.has_ended() ? " {\n" : " { /* does not end */\n"));
   }
 }
 

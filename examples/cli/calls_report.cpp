@@ -5,8 +5,10 @@
 #include <cinttypes>
 #include <map>
 #include <tuple>
+#include <utility>
 
 #include <backsight/analysis/time_table.hpp>
+#include <backsight/core/escape.hpp>
 
 #include "call_table.hpp"
 
@@ -168,6 +170,68 @@ int report_calls(const arguments& asked, const trace_format& format) {
     const int done = out.close(code);
     say_call_faults(input.path, table.faults());
     return done;
+  };
+  task_of task(body);
+  return format.with_calls(asked, task);
+}
+
+namespace {
+
+/// What the trace says of a function that it has no name for: its number or its address.
+bool is_unresolved(std::string_view name) {
+  if (name.starts_with('<') && name.ends_with('>')) name = name.substr(1, name.size() - 2);
+  else if (name.starts_with('#')) name.remove_prefix(1);
+  else if (name.starts_with("0x")) name.remove_prefix(2);
+  else return name == "?";
+  return !name.empty() && name.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+}  // namespace
+
+int check_calls(const arguments& asked, const trace_format& format) {
+  const auto body = [&](const auto& trace, call_input& input) {
+    auto table = analyze(trace, input, analysis::time_table());
+    const call_texts texts = texts_of(trace);
+    std::uint64_t functions = 0, unresolved = 0;
+    table.for_each([&](analysis::time_table::key key, analysis::time_table::row&) {
+      ++functions;
+      if (is_unresolved(texts.name(key.second))) ++unresolved;
+    });
+    const std::uint64_t lost = input.lost ? input.lost() : 0;
+    const analysis::call_faults faults = table.faults();
+    const auto& damage = input.notes.all();
+    // What was open at the end was still running, and a number names a function too: both are told, and are no faults of the trace.
+    const bool good = damage.empty() && !input.unreadable && lost == 0 && faults.unmatched_exits == 0 && faults.missing_exits == 0;
+    output out("-");
+    const std::string& path = input.path;
+    if (asked.format == "json") {
+      out.write("{\"trace\":");
+      text::quoted(output_iterator(out), path);
+      out.print(",\"format\":\"%s\",\"good\":%s,\"damage\":[", format.name, good ? "true" : "false");
+      const char* separator = "";
+      for (const auto& [place, fault] : damage) {
+        out.print("%s\n{\"file\":", std::exchange(separator, ","));
+        text::quoted(output_iterator(out), place.first.empty() ? path : path + "/" + place.first);
+        out.print(",\"offset\":%" PRIu64 ",\"message\":\"%s\",\"skipped\":%" PRIu64 "}", fault.offset, message(fault.code), fault.skipped);
+      }
+      out.print("],\n\"unreadable_files\":%s,\"lost_records\":%" PRIu64 ",\"exits_without_entry\":%" PRIu64
+                ",\"closed_by_caller\":%" PRIu64 ",\"calls_without_exit\":%" PRIu64 ",\"functions\":%" PRIu64
+                ",\"functions_without_name\":%" PRIu64 "}\n",
+                input.unreadable ? "true" : "false", lost, faults.unmatched_exits, faults.missing_exits, faults.unfinished, functions, unresolved);
+    } else {
+      for (const auto& [place, fault] : damage)
+        out.print("%s:%" PRIu64 ": %s; %" PRIu64 " bytes skipped\n", (place.first.empty() ? path : path + "/" + place.first).c_str(),
+                  fault.offset, message(fault.code), fault.skipped);
+      const auto line = [&](const char* what, std::uint64_t count) { out.print("%-24s %" PRIu64 "\n", what, count); };
+      line("damaged places", damage.size());
+      line("lost records", lost);
+      line("exits without entry", faults.unmatched_exits);
+      line("calls closed by caller", faults.missing_exits);
+      line("calls without exit", faults.unfinished);
+      out.print("%-24s %" PRIu64 " of %" PRIu64 "\n", "functions without name", unresolved, functions);
+      out.print("%s: %s\n", path.c_str(), good ? "nothing is missing" : "something is missing");
+    }
+    return out.close(good ? success : bad_input);
   };
   task_of task(body);
   return format.with_calls(asked, task);

@@ -300,14 +300,14 @@ void add_c_source_commands(CLI::App& cfi_app, int& code) {
   emitted->add_flag("--deref", options->deref, "read memory through a function that the caller gives");
   emitted->add_flag("--names", options->names, "name the functions in comments");
   emitted->add_flag("--runtime", options->runtime, "write the header that walks stacks with such unwinders instead");
-  emitted->add_option("-o,--output", options->output, "where to write; - is stdout");
+  emitted->add_option("-o,--output", options->output, "where to write; - is stdout")->type_name("FILE");
   emitted->callback([options, &code] { code = emit_source(*options); });
 
   CLI::App* const compiled =
       cfi_app.add_subcommand("compile", "Compile an unwinder for each file, named after its build-id");
   compiled->add_option("ELF", options->paths, "programs and libraries")->required();
   add_common(compiled, *options);
-  compiled->add_option("-o,--output", options->output, "the folder of the objects; what is there and current is kept")
+  compiled->add_option("-o,--output", options->output, "the folder of the objects; what is there and current is kept")->type_name("FOLDER")
       ->required();
   compiled->add_option("-j,--jobs", options->jobs, "compilers to run at once; as many as processors by default");
   compiled->callback([options, &code] { code = compile_objects(*options); });

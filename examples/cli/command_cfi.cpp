@@ -20,12 +20,14 @@
 #include <backsight/cfi/frame_sections.hpp>
 #include <backsight/cfi/program.hpp>
 #include <backsight/cfi/row_text.hpp>
+
 #include <backsight/cfi/table_builder.hpp>
 #include <backsight/elf/sections.hpp>
 
 #include "commands.hpp"
 #include "elf_input.hpp"
 #include "program.hpp"
+#include "row_words.hpp"
 
 namespace cli {
 
@@ -45,6 +47,7 @@ struct cfi_options {
   std::vector<std::string> addresses;
   bool merged = false;
   bool full = false;
+  bool words = false;
 };
 
 int show_rows(const cfi_options& options) {
@@ -67,9 +70,13 @@ int show_rows(const cfi_options& options) {
   bs::with_order(input.image.byte_order(), [&](auto o) {
     const cfi::section<o()> section(found->bytes, found->info);
     cfi::with_arch(input.image.machine(), [&](auto arch) {
-      cfi::print_rows<decltype(arch)>(
-          section, options.merged, [&](std::string_view text) { out.write(text); },
-          [&](const bs::trace_error& error) { code = report_error(path, error, "in the section"); });
+      const auto write = [&](std::string_view text) { out.write(text); };
+      const auto report = [&](const bs::trace_error& error) { code = report_error(path, error, "in the section"); };
+      if (!options.words) return cfi::print_rows<decltype(arch)>(section, options.merged, write, report);
+      cfi::print_rows<decltype(arch)>(section, options.merged, write, report, [&](auto to, bs::byte_view bytes, const cfi::row& row) {
+        const auto size = static_cast<unsigned>(input.image.address_size());
+        bs::text::literal(to, cfi::row_words(bytes, row, input.image.machine(), input.image.byte_order(), size).c_str());
+      });
     });
   });
   return out.close(code);
@@ -305,7 +312,7 @@ int write_table(const cfi_options& options) {
   out.write({reinterpret_cast<const char*>(table->bytes().data()), table->bytes().size()});
   code = out.close(code);
   if (code == success && options.output != "-") {
-    say("%zu bytes, %" PRIu64 " rows\n", table->bytes().size(), table->view().row_count());
+    note("%zu bytes, %" PRIu64 " rows\n", table->bytes().size(), table->view().row_count());
   }
   return code;
 }
@@ -405,6 +412,7 @@ void add_cfi_commands(CLI::App& app, int& code) {
   rows->add_option("ELF", options->path, "a program, library or object file")->required();
   auto* merged = rows->add_flag("--merged", options->merged, "leave out rows that are empty or repeat the one before");
   rows->add_flag("--full", options->full, "every row, as the section has them (the default)")->excludes(merged);
+  rows->add_flag("--words", options->words, "registers by name, and expressions as formulas");
   rows->add_option("--section", options->section, "the section; .eh_frame when there is one, else .debug_frame")
       ->check(CLI::IsMember({".eh_frame", ".debug_frame"}));
   rows->add_option("--code", options->code, "in an object file, only the functions of this section of code");
@@ -412,7 +420,7 @@ void add_cfi_commands(CLI::App& app, int& code) {
 
   CLI::App* const table = cfi_app->add_subcommand("table", "Compile an unwind table");
   table->add_option("ELF", options->path, "a program, library or object file")->required();
-  table->add_option("-o,--output", options->output, "where to write; - is stdout")->required();
+  table->add_option("-o,--output", options->output, "where to write; - is stdout")->type_name("FILE")->required();
   table->add_option("--profile", options->profile, "the registers to keep: callee-saved or all")
       ->check(CLI::IsMember({"callee-saved", "all"}));
   table->add_option("--form", options->form, "table (the default), or bpf: pages of 4096 bytes for the kernel's BPF")

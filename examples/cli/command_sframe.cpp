@@ -119,7 +119,7 @@ void add_sframe_command(CLI::App& cfi, int& code) {
   CLI::Option* const write =
       command->add_flag("--write", options->write, "copy the file with a .sframe made of its .eh_frame");
   CLI::Option* const output =
-      command->add_option("-o,--output", options->output, "with --write: where to; - is stdout");
+      command->add_option("-o,--output", options->output, "with --write: where to; - is stdout")->type_name("FILE");
   write->needs(output)->excludes(check);
   output->needs(write);
   command->callback([options, &code] {

@@ -82,7 +82,7 @@ int unwind_samples(const unwind_options& options) {
   sample_corpus corpus;
   corpus.samples = std::move(opened.partial());
   const std::size_t files = corpus.load(
-      options.folder, [](const std::string& path) { say("backsight: no file for %s\n", path.c_str()); },
+      options.folder, [](const std::string& path) { note("backsight: no file for %s\n", path.c_str()); },
       [&](const std::string& path, const backsight::trace_error& error) { code = report_error(path, error); });
   if (files == 0) return report_error(options.folder, "has none of the files of these samples");
 
@@ -136,16 +136,16 @@ void add_unwind_command(CLI::App& app, int& code) {
   const auto options = std::make_shared<unwind_options>();
   CLI::App* const sub = app.add_subcommand("unwind", "Unwind stack samples with tables made from the mapped files");
   sub->add_option("SAMPLES", options->corpus, "a perf.data recording (a file, - for stdin, or a folder), or a file of stack samples")->required();
-  auto* sysroot = sub->add_option("--sysroot", options->stacks.sysroots, "perf.data: folders with copies of the recorded machine's files, by path or build id; / when none is given");
+  auto* sysroot = sub->add_option("--sysroot", options->stacks.sysroots, "perf.data: folders with copies of the recorded machine's files, by path or build id; / when none is given")->type_name("FOLDER");
   auto* as = sub->add_option("--as", options->as, "perf.data: print what this tool prints: perf-script")->check(CLI::IsMember({"perf-script"}));
   auto* fields = sub->add_option("--fields", options->fields, "perf.data: the fields for --as perf-script")->needs(as);
   auto* jobs = sub->add_option("-j,--jobs", options->stacks.jobs, "perf.data: threads to work with")->check(CLI::Range(1, 256));
   auto* longest = sub->add_option("--max-stack", options->stacks.longest, "perf.data: frames of a stack at most, recorded and unwound each")->check(CLI::Range(1, 65536));
-  auto* folder = sub->add_option("--elf-dir", options->folder, "stack samples: the folder of the mapped files, each named BUILD-ID.elf");
+  auto* folder = sub->add_option("--elf-dir", options->folder, "stack samples: the folder of the mapped files, each named BUILD-ID.elf")->type_name("FOLDER");
   auto* check = sub->add_flag("--check", options->check, "compare with the expected pcs in the file; exit code 1 when any differ");
   auto* with = sub->add_option("--with", options->with, "what unwinds: table, or compiled for the objects of `cfi compile`")
                    ->check(CLI::IsMember({"table", "compiled"}));
-  sub->add_option("--objects", options->objects, "the folder that `cfi compile` wrote")->needs(with);
+  sub->add_option("--objects", options->objects, "the folder that `cfi compile` wrote")->type_name("FOLDER")->needs(with);
   sub->callback([=, &code] {
     const bool of_perf = is_perf_recording(options->corpus);
     for (const CLI::Option* one : {sysroot, as, fields, jobs, longest, folder, check, with}) {

@@ -113,7 +113,7 @@ struct elf_input {
       std::size_t left_out = 0;
       for (auto& section : relocated) left_out += section.keep_code_of(index);
       if (left_out != 0 && wanted.empty()) {
-        say("backsight: %s: %zu functions of other sections than .text are left out; --code chooses one\n",
+        note("backsight: %s: %zu functions of other sections than .text are left out; --code chooses one\n",
                      path.c_str(), left_out);
       }
       return success;

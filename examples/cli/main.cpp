@@ -2,6 +2,8 @@
 // backsight: shows traces. Each command finds out the format of its input and hands over to that format.
 #include <algorithm>
 #include <array>
+#include <chrono>
+#include <cinttypes>
 #include <cstdio>
 #include <exception>
 #include <new>
@@ -9,6 +11,7 @@
 #include <vector>
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -17,12 +20,14 @@
 #include <backsight/version.hpp>
 
 #include "calls.hpp"
+#include "command_tree.hpp"
 #include "commands.hpp"
 #include "input_kind.hpp"
 #include "memtrace_input.hpp"
 #include "options.hpp"
 #include "program.hpp"
 #include "signals.hpp"
+#include "terminal.hpp"
 
 namespace {
 
@@ -70,6 +75,7 @@ int run(const CLI::App& given, const cli::trace_command& command, const cli::arg
   cli::note_input(arguments.path());
   const cli::trace_format* const format = format_for(command, arguments.path());
   if (format == nullptr) return cli::bad_input;
+  if (cli::manner.verbose) cli::say("%s: %s\n", arguments.path().c_str(), format->a_trace);
   if (!cli::has_command(*format, command)) {
     const bool raw = format == &cli::raw_memtrace_format && cli::has_command(cli::memtrace_format, command);
     cli::say("backsight: %s does not apply to %s%s; what does is %s\n", command.name, format->a_trace,
@@ -80,12 +86,15 @@ int run(const CLI::App& given, const cli::trace_command& command, const cli::arg
   if (const int code = cli::check_options(given, command, *format, arguments); code != cli::success) return code;
   
   // What a format alone can, and what it prints as its tool does, is its own; the rest is written once for all.
-  const bool of_its_own = format->*command.run != nullptr && (!arguments.as.empty() || arguments.to == "yaml" ||
-                                                              command.run == &cli::trace_format::replay);
+  const bool of_its_own = format->*command.run != nullptr &&
+                          (!arguments.as.empty() || arguments.to == "yaml" || command.run == &cli::trace_format::replay ||
+                           command.run == &cli::trace_format::check);
   if (of_its_own && !arguments.about.empty()) {
     cli::say("backsight: FUNCTION has no effect with --as %s\n", arguments.as.c_str());
     return cli::usage;
   }
+  if (command.run == &cli::trace_format::export_to) cli::manner.no_pager = true;  // It is for programs.
+  cli::manner.thousands = arguments.thousands;
   if (command.run == &cli::trace_format::diff) {
     cli::note_input(arguments.paths.back());
     const cli::trace_format* const other = format_for(command, arguments.paths.back());
@@ -134,18 +143,126 @@ void hold_standard_descriptors() {
   }
 }
 
+/// What was built in.
+std::string version_text() {
+  char first[32];
+  std::snprintf(first, sizeof first, "backsight %d.%d.%d", BACKSIGHT_VERSION_MAJOR, BACKSIGHT_VERSION_MINOR,
+                BACKSIGHT_VERSION_PATCH);
+  struct feature {
+    const char* name;
+    bool has;
+  };
+  constexpr std::array packings{
+#ifdef BACKSIGHT_HAVE_ZLIB
+      feature{"zlib", true},
+#else
+      feature{"zlib", false},
+#endif
+#ifdef BACKSIGHT_HAVE_LZ4
+      feature{"lz4", true},
+#else
+      feature{"lz4", false},
+#endif
+#ifdef BACKSIGHT_HAVE_SNAPPY
+      feature{"snappy", true},
+#else
+      feature{"snappy", false},
+#endif
+#ifdef BACKSIGHT_HAVE_LIBZIP
+      feature{"zip", true},
+#else
+      feature{"zip", false},
+#endif
+#ifdef BACKSIGHT_HAVE_ZSTD
+      feature{"zstd", true},
+#else
+      feature{"zstd", false},
+#endif
+#ifdef BACKSIGHT_HAVE_LZMA
+      feature{"lzma", true},
+#else
+      feature{"lzma", false},
+#endif
+  };
+  constexpr std::array others{
+#ifdef BACKSIGHT_HAVE_RE2
+      feature{"regular expressions (RE2)", true},
+#else
+      feature{"regular expressions (RE2)", false},
+#endif
+#ifdef BACKSIGHT_HAVE_CAPSTONE
+      feature{"text of instructions (capstone)", true},
+#else
+      feature{"text of instructions (capstone)", false},
+#endif
+  };
+  const auto list = [](const auto& features, bool has) {
+    std::string text;
+    for (const feature& one : features) {
+      if (one.has == has) text += (text.empty() ? "" : ", ") + std::string(one.name);
+    }
+    return text.empty() ? std::string("none") : text;
+  };
+  std::string names, tools;
+  for (const cli::trace_format* const format : formats) {
+    names = format->name + (names.empty() ? "" : ", " + names);
+    if (format->tool != nullptr && tools.find(format->tool) == std::string::npos) tools = format->tool + (tools.empty() ? "" : ", " + tools);
+  }
+  std::vector<feature> all(packings.begin(), packings.end());
+  all.insert(all.end(), others.begin(), others.end());
+  return std::string(first) + "\nformats       " + names + "\nprints as     " + tools + "\npackings      " +
+         list(packings, true) + "\nbuilt with    " + list(others, true) + "\nnot built in  " + list(all, false);
+}
+
+/// What every command takes.
+void add_manners(CLI::App& app) {
+  CLI::Option* const quiet = app.add_flag("-q,--quiet", cli::manner.quiet, "say nothing but errors: no notes, no progress");
+  CLI::Option* const verbose = app.add_flag("-v,--verbose", cli::manner.verbose, "say what was found and what it took, too");
+  quiet->excludes(verbose);
+  CLI::Option* const color = app.add_option("--color", cli::manner.color, "when to colour: auto is on a terminal where NO_COLOR is not set")
+                                 ->check(CLI::IsMember({"auto", "always", "never"}))
+                                 ->type_name("auto|always|never");
+  CLI::Option* const pager = app.add_flag("--no-pager", cli::manner.no_pager, "print to the terminal itself, not by way of $BACKSIGHT_PAGER, $PAGER or less");
+  for (CLI::Option* const option : {quiet, verbose, color, pager}) option->group("Manners");
+  for (CLI::App* const below : app.get_subcommands([](CLI::App*) { return true; })) add_manners(*below);
+}
+
+/// A command for those who install the program: writes what is told of its commands.
+void add_pages(CLI::App& app, std::string& wanted, std::string& to, int& code) {
+  CLI::App* const sub = app.add_subcommand("pages", "Write the manual page or the completions of a shell")->group("");
+  sub->add_option("KIND", wanted, "which")->required()->check(CLI::IsMember({"man", "bash", "zsh", "fish"}));
+  sub->add_option("-o,--output", to, "where to write; - is stdout");
+  sub->callback([&] {
+    cli::output out(to);
+    const cli::command_text program = cli::command_tree(app);
+    if (wanted == "man") cli::write_manual(out, program, version_text(), cli::matrix());
+    else cli::write_completions(out, program, wanted);
+    code = out.close(cli::success);
+  });
+}
+
+/// With --verbose: how long it took, and the most memory.
+void say_what_it_took(std::chrono::steady_clock::time_point begin) {
+  if (!cli::manner.verbose) return;
+  rusage used{};
+  ::getrusage(RUSAGE_SELF, &used);
+  const std::chrono::duration<double> time = std::chrono::steady_clock::now() - begin;
+  cli::say("backsight: %.3f s, %.1f MB of memory at most\n", time.count(), static_cast<double>(used.ru_maxrss) / 1e3);
+}
+
 int run_program(int count, char** words) {
+  const auto begin = std::chrono::steady_clock::now();
   CLI::App app("backsight shows the traces that profilers leave behind", "backsight");
   app.require_subcommand(1);
-  char version[32];
-  std::snprintf(version, sizeof version, "backsight %d.%d.%d", BACKSIGHT_VERSION_MAJOR, BACKSIGHT_VERSION_MINOR,
-                BACKSIGHT_VERSION_PATCH);
-  app.set_version_flag("--version", std::string(version));
+  app.set_version_flag("--version", version_text, "the version, and what was built in");
   cli::arguments arguments;
   int code = cli::success;
   add_commands(app, arguments, code);
   cli::add_cfi_commands(app, code);
   cli::add_unwind_command(app, code);
+  add_manners(app);
+  std::string page, page_file = "-";
+  add_pages(app, page, page_file, code);
   app.footer("\n" + cli::matrix() + "\nCOMMAND --help lists the options of a command.");
   try {
     app.parse(count, words);
@@ -162,14 +279,12 @@ int run_program(int count, char** words) {
     out.write(help.str());
     return out.close(result == 0 ? cli::success : cli::usage);
   }
+  say_what_it_took(begin);
   return cli::inputs_are_whole() || code != cli::success ? code : cli::bad_input;
 }
 
-}  // namespace
-
-int main(int count, char** words) {
-  hold_standard_descriptors();
-  cli::handle_signals();
+/// Runs the program, whatever is thrown.
+int run_guarded(int count, char** words) {
   try {
     return run_program(count, words);
   } catch (const cli::ended& end) {
@@ -180,4 +295,14 @@ int main(int count, char** words) {
     cli::say("backsight: %s\n", error.what());
   }
   return cli::bad_input;
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  hold_standard_descriptors();
+  cli::handle_signals();
+  const int code = run_guarded(count, words);
+  cli::end_pager();
+  return code;
 }

@@ -10,6 +10,7 @@
 #include "calls.hpp"
 #include "memtrace_commands.hpp"
 #include "memtrace_input.hpp"
+#include "memtrace_names.hpp"
 
 namespace cli::memtrace {
 
@@ -52,6 +53,8 @@ class program_symbols {
 int with_calls(const arguments& asked, call_task& task) {
   program_symbols symbols;
   if (!symbols.open(asked.symbols)) return bad_input;
+  code_names names;
+  const int named = asked.symbols.empty() ? names.open(asked) : int{success};
   std::deque<loaded_file> loaded;
   std::vector<backsight::memtrace::calls::file> files;
   fault_notes notes;
@@ -84,6 +87,10 @@ int with_calls(const arguments& asked, call_task& task) {
   if (files.empty() && !unreadable) return report_error(asked.path(), "no memtraces are here");
   backsight::memtrace::call_options options;
   if (!asked.symbols.empty()) options.name = [&symbols](std::uint64_t address) { return symbols.name_of(address); };
+  else if (names.has_modules()) {
+    options.name = [&names](std::uint64_t address) { return names.find(address).module.empty() ? std::string() : names.text(address); };
+  }
+  unreadable = unreadable || named != success;
   call_input input{.asked = asked, .bytes = size, .notes = notes, .unreadable = unreadable};
   return task.on(backsight::memtrace::calls(files, std::move(options)), input);
 }

@@ -10,6 +10,7 @@
 #include <backsight/memtrace/counts.hpp>
 #include <backsight/memtrace/raw_counts.hpp>
 
+#include "memtrace_choice.hpp"
 #include "memtrace_input.hpp"
 #include "table.hpp"
 
@@ -61,6 +62,7 @@ void print_row(table& to, const std::string& tid, const std::optional<std::uint6
 
 int final_table(const arguments& asked, const std::vector<trace_folder>& folders, output& out) {
   int code = success;
+  choice wanted(asked);
   table rows(out, asked.format,
              {{"tid", {}, 8},
               {"window", {}, 10},
@@ -86,14 +88,19 @@ int final_table(const arguments& asked, const std::vector<trace_folder>& folders
       file_counts counts;
       if (const trace_error error = count_file(path, counts)) code = report_damage(path, error);
       if (counts.records == 0) continue;
+      const std::size_t all_sections = counts.sections.size();
+      std::erase_if(counts.sections, [&](const section_counts& section) { return !wanted.has(section.window, section.tid); });
+      if (counts.sections.empty()) continue;
       if (!asked.per_window) {
-        // One thread has the pcs of the whole file; of several it is not known who ran which.
+        // One thread has the pcs of the whole file; of several, or some of its windows, it is not known who ran which.
         std::map<std::uint64_t, record_counts> of_threads;
         for (const section_counts& section : counts.sections) of_threads[section.tid] += section.counts;
-        if (of_threads.size() == 1) of_threads.begin()->second.unique_pcs = counts.pcs.size();
+        const bool whole = counts.sections.size() == all_sections;
+        if (counts.sections.size() == 1) of_threads.begin()->second.unique_pcs = counts.sections.front().counts.unique_pcs;
+        else if (of_threads.size() == 1 && whole) of_threads.begin()->second.unique_pcs = counts.pcs.size();
         for (const auto& [tid, sum] : of_threads) {
-          print_row(rows, std::to_string(tid), std::nullopt, sum, of_threads.size() != 1, counts.records);
-          sums[std::nullopt] += sum;
+          print_row(rows, std::to_string(tid), asked.window, sum, counts.sections.size() != 1 && (of_threads.size() != 1 || !whole), counts.records);
+          sums[asked.window] += sum;
         }
         continue;
       }
@@ -105,11 +112,12 @@ int final_table(const arguments& asked, const std::vector<trace_folder>& folders
     for (const auto& [window, sum] : sums) print_row(rows, "*", window, sum, true, 0);
   }
   rows.finish();
-  return code;
+  return wanted.finish(code);
 }
 
 int raw_table(const arguments& asked, const std::vector<trace_folder>& folders, output& out) {
   int code = success;
+  choice wanted(asked);
   table rows(out, asked.format,
              {{"file", {}, 10},
               {"tid", {}, 8},
@@ -145,9 +153,11 @@ int raw_table(const arguments& asked, const std::vector<trace_folder>& folders, 
       // The folder is called raw whatever its name, as in the tables that other tools make.
       const std::string name = "raw/" + (folder.window.empty() ? "" : folder.window + "/") + base_name(path);
       std::vector<raw_window_counts> windows = counter.windows();
+      std::erase_if(windows, [&](const raw_window_counts& one) { return !wanted.has(one.window, counter.tid()); });
+      if (windows.empty()) continue;
       if (!asked.per_window) {
         raw_window_counts sum;
-        sum.window = {};
+        sum.window = asked.window;
         for (const raw_window_counts& c : windows) {
           sum.entries += c.entries;
           sum.blocks += c.blocks;
@@ -169,7 +179,7 @@ int raw_table(const arguments& asked, const std::vector<trace_folder>& folders, 
     }
   }
   rows.finish();
-  return code;
+  return wanted.finish(code);
 }
 
 /// What the tool basic_counts keeps for one file: counts by window ordinal, where a file that begins with another window

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // info and dump of memtraces, raw and final.
 #include <array>
+#include <type_traits>
 #include <cinttypes>
 
 #include <backsight/core/hex_dump.hpp>
 #include <backsight/core/print.hpp>
+#include <backsight/memtrace/time_text.hpp>
 #include <backsight/memtrace/trace.hpp>
 
+#include "memtrace_choice.hpp"
 #include "memtrace_commands.hpp"
 #include "memtrace_input.hpp"
 #include "program.hpp"
@@ -81,7 +84,15 @@ void print_info(output& out, const arguments& asked, bool& first, const std::str
   }
   out.print("%s: %s memtrace\n", path.c_str(), kind);
   out.print("  %-18s 0x%" PRIx64 " (%s)\n", "file type", type, names_of(type).c_str());
-  for (const auto& [name, value] : facts) out.print("  %-18s %" PRIu64 "\n", name, value);
+  for (const auto& [name, value] : facts) {
+    out.print("  %-18s %" PRIu64, name, value);
+    if (std::string_view(name) == "first_time" && value != 0) {
+      std::string date;
+      (void)print_utc(std::back_inserter(date), value);
+      out.write(" (" + date + " UTC)");
+    }
+    out.write("\n");
+  }
   for (const auto& [name, value] : kinds) {
     if (value != 0) out.print("  %12" PRIu64 " %s\n", value, name);
   }
@@ -125,8 +136,35 @@ int info(const arguments& asked) {
   return out.close(code);
 }
 
-template <class Uniform, class Format>
-int dump_range(const std::string& path, const record_range<Format>& range, const arguments& asked, output& out) {
+/// Whose a raw entry is, and of which window: that of the last WINDOW_ID at or before it.
+class raw_place {
+ public:
+  explicit raw_place(const raw_file_header& head) : tid_(head.tid) {}
+  template <class Item>
+  void take(const Item& item) {
+    if (item.template is<raw_marker>() && item.template as<raw_marker>()[raw_marker::marker_type] == marker_type::window_id)
+      window_ = item.template as<raw_marker>()[raw_marker::value];
+  }
+  [[nodiscard]] std::uint64_t tid() const { return tid_; }
+  [[nodiscard]] const std::optional<std::uint64_t>& window() const { return window_; }
+
+ private:
+  std::uint64_t tid_;
+  std::optional<std::uint64_t> window_;
+};
+/// The same of a final record.
+template <class Address>
+class final_place : public basic_record_place<Address> {
+ public:
+  template <class Item>
+  void take(const Item& item) {
+    basic_record_place<Address>::take(record<basic_entry<Address>, order::little>(item.bytes().data()));
+  }
+};
+
+template <class Uniform, class Format, class Place>
+int dump_range(const std::string& path, const record_range<Format>& range, const arguments& asked, memtrace::choice& wanted, Place place,
+               output& out) {
   const output_iterator to(out);
   std::uint64_t left = asked.limit.value_or(~std::uint64_t{0});
   const std::uint64_t begin = asked.begin.value_or(0), end = asked.end.value_or(~std::uint64_t{0});
@@ -139,7 +177,8 @@ int dump_range(const std::string& path, const record_range<Format>& range, const
   const std::size_t faults = for_each_salvaging(
       range,
       [&](const auto& item) {
-        if (left == 0 || item.offset() < begin || item.offset() >= end) return;
+        place.take(item);
+        if (left == 0 || item.offset() < begin || item.offset() >= end || !wanted.has(place.window(), place.tid())) return;
         --left;
         if (asked.hex) {
           hex_dump(to, item);
@@ -165,6 +204,7 @@ int dump_range(const std::string& path, const record_range<Format>& range, const
 int dump(const arguments& asked) {
   output out("-");
   int code = success;
+  memtrace::choice wanted(asked);
   for (const auto& folder : memtrace::folders_at(asked.path())) {
     for (const std::string& path : folder.files) {
       const memtrace::loaded_file file(path);
@@ -173,7 +213,14 @@ int dump(const arguments& asked) {
       trace_error bad = trace.error();
       if (trace) {
         const int dumped = trace->with_records([&]<class F>(const record_range<F>& records) {
-          return dump_range<typename F::uniform>(path, records, asked, out);
+          using uniform = typename F::uniform;
+          if constexpr (std::is_same_v<uniform, raw_entry>) {
+            return dump_range<uniform>(path, records, asked, wanted, raw_place(read_raw_header(file.bytes()).partial()), out);
+          } else {
+            constexpr bool is_narrow = std::is_same_v<uniform, basic_entry<std::uint32_t>>;
+            using place = final_place<std::conditional_t<is_narrow, std::uint32_t, std::uint64_t>>;
+            return dump_range<uniform>(path, records, asked, wanted, place(), out);
+          }
         });
         if (dumped != success) code = bad_input;
         // Records that cannot be read were told one by one.
@@ -182,7 +229,7 @@ int dump(const arguments& asked) {
       if (bad && !file.error()) code = report_error(path, bad);
     }
   }
-  return out.close(code);
+  return out.close(wanted.finish(code));
 }
 
 }  // namespace
@@ -200,7 +247,12 @@ const trace_format memtrace_format{.bit = final_bit,
                                    .windows = memtrace::windows,
                                    .split = memtrace::split,
                                    .merge = memtrace::merge,
-                                   .check = memtrace::check};
+                                   .check = memtrace::check,
+                                   .working_sets = memtrace::working_sets,
+                                   .hot = memtrace::hot,
+                                   .reuse = memtrace::reuse,
+                                   .opcodes = memtrace::opcodes,
+                                   .syscalls = memtrace::syscalls};
 
 const trace_format raw_memtrace_format{.bit = raw_bit,
                                        .name = "raw memtrace",

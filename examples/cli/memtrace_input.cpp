@@ -90,7 +90,7 @@ trace_error open_packed(const std::string& path, input& file) {
 /// Says so once, however often the folder is looked at.
 void warn(const fs::path& path, std::string_view message) {
   static std::set<std::string> told;
-  if (told.insert(path.string()).second) (void)cli::report_error(path.string(), message);
+  if (told.insert(path.string()).second) note("%s: %.*s\n", path.c_str(), static_cast<int>(message.size()), message.data());
 }
 
 }  // namespace
@@ -175,9 +175,8 @@ std::vector<trace_folder> folders_at(const std::string& path) {
 
 void note_first_folder(const std::vector<trace_folder>& folders) {
   if (folders.size() < 2) return;
-  (void)report_error(folders.front().path,
-                     "the first of " + std::to_string(folders.size()) +
-                         " folders; the others are left out, as by DynamoRIO, which takes one at a time");
+  note("%s: the first of %zu folders; the others are left out, as by DynamoRIO, which takes one at a time\n",
+       folders.front().path.c_str(), folders.size());
 }
 
 std::string detail_of(const std::string& path, const trace_error& error) {

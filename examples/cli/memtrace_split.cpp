@@ -10,6 +10,7 @@
 
 #include <backsight/memtrace/split.hpp>
 
+#include "memtrace_choice.hpp"
 #include "memtrace_input.hpp"
 #include "output_folder.hpp"
 
@@ -101,10 +102,12 @@ int split(const arguments& asked) {
   name_all(sources);
   // What is wrong is told once, when the windows are written.
   write_plan plan;
+  choice wanted(asked);
   for (const source& one : sources) {
     window_scanner scanner;
     bool good = true;
     const auto note = [&](const window& which) {
+      if (which.tid == one.tid && !wanted.has(which.ordinal, which.tid)) return;
       if (which.tid == one.tid) good = plan.add(place_of(which, one.name), one.path, which.begin) && good;
       else if (good) good = report_unreadable(one.path, {errc::unsupported_type, which.begin}) == success;
     };
@@ -119,9 +122,11 @@ int split(const arguments& asked) {
     note(scanner.last());
     if (!good) return bad_input;
   }
+  if (const int nothing = wanted.finish(code); nothing == usage) return nothing;
   for (const source& one : sources) {
     const loaded_file file(one.path);
     const trace_error error = split_windows(file.bytes(), [&](const window& which, byte_view bytes) {
+      if (!wanted.has(which.ordinal, which.tid)) return;
       if (out.write(place_of(which, one.name), bytes) != success) code = bad_input;
     });
     const trace_error damage = file.error() ? file.error() : error ? error : damage_of(file.bytes());

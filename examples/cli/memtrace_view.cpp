@@ -8,14 +8,12 @@
 #include <memory>
 #include <set>
 
+#include <backsight/core/lines.hpp>
 #include <backsight/memtrace/references.hpp>
 
+#include "disassembler.hpp"
+#include "memtrace_choice.hpp"
 #include "memtrace_input.hpp"
-
-#ifdef BACKSIGHT_HAVE_CAPSTONE
-#include <capstone/capstone.h>
-#include <dlfcn.h>
-#endif
 
 namespace cli::memtrace {
 
@@ -23,56 +21,6 @@ namespace {
 
 using namespace backsight;
 using namespace backsight::memtrace;
-
-/// The text of instructions, from capstone where the program was built with it and the library is there. It is loaded when it is
-/// asked for: its tables would cost every run of the program a millisecond.
-class disassembler {
- public:
-#ifdef BACKSIGHT_HAVE_CAPSTONE
-  explicit disassembler(std::uint64_t type) {
-    const bool arm = (type & file_type::aarch64) != 0;
-    if ((type & file_type::arch_regdeps) != 0) return;
-    library_ = ::dlopen(BACKSIGHT_CAPSTONE, RTLD_NOW | RTLD_LOCAL);
-    if (library_ == nullptr) return;
-    const auto load = [&](auto& function, const char* name) {
-      function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(::dlsym(library_, name));
-      return function != nullptr;
-    };
-    if (!load(open_, "cs_open") || !load(close_, "cs_close") || !load(option_, "cs_option") || !load(disasm_, "cs_disasm") || !load(free_, "cs_free")) return;
-    good_ = open_(arm ? CS_ARCH_ARM64 : CS_ARCH_X86, arm ? CS_MODE_LITTLE_ENDIAN : (type & file_type::x86_32) != 0 ? CS_MODE_32 : CS_MODE_64, &handle_) == CS_ERR_OK;
-    if (good_ && !arm) option_(handle_, CS_OPT_SYNTAX, CS_OPT_SYNTAX_ATT);
-  }
-  ~disassembler() {
-    if (good_) close_(&handle_);
-    if (library_ != nullptr) ::dlclose(library_);
-  }
-  disassembler(const disassembler&) = delete;
-  disassembler& operator=(const disassembler&) = delete;
-  [[nodiscard]] std::string text(const reference& item) {
-    if (!good_) return {};
-    cs_insn* decoded = nullptr;
-    const std::size_t count = disasm_(handle_, reinterpret_cast<const std::uint8_t*>(item.encoding), item.encoding_size, item.pc, 1, &decoded);
-    if (count == 0) return "<invalid>";
-    std::string text = decoded->mnemonic;
-    if (decoded->op_str[0] != '\0') text += std::string(text.size() < 6 ? 6 - text.size() : 0, ' ') + " " + decoded->op_str;
-    free_(decoded, count);
-    return text;
-  }
-
- private:
-  void* library_ = nullptr;
-  decltype(&cs_open) open_ = nullptr;
-  decltype(&cs_close) close_ = nullptr;
-  decltype(&cs_option) option_ = nullptr;
-  decltype(&cs_disasm) disasm_ = nullptr;
-  decltype(&cs_free) free_ = nullptr;
-  csh handle_ = 0;
-  bool good_ = false;
-#else
-  explicit disassembler(std::uint64_t) {}
-  [[nodiscard]] std::string text(const reference&) { return {}; }
-#endif
-};
 
 /// A thread file that is being merged: the visible records, one ahead.
 class input {
@@ -83,8 +31,13 @@ class input {
   /// The tid that the file states for the record in front; that of VERSION and FILETYPE is not known yet.
   void advance() {
     head_.reset();
-    while (next_ < all_.size() && !head_) head_ = builder_.next(all_[next_++]);
+    while (next_ < all_.size() && !head_) {
+      place_.take(all_[next_]);
+      head_ = builder_.next(all_[next_++]);
+    }
   }
+  /// Of the record in front.
+  [[nodiscard]] const record_place& place() const { return place_; }
   /// The time of the record in front: that of the TIMESTAMP ahead while the file's first was not passed.
   std::uint64_t time = 0;
   [[nodiscard]] std::uint64_t first_time() const {
@@ -101,6 +54,7 @@ class input {
   entry_span all_;
   std::size_t next_ = 0;
   reference_builder builder_;
+  record_place place_;
   std::optional<reference> head_;
 };
 
@@ -110,9 +64,14 @@ class viewer {
     out_.write("Output format:\n<--record#-> <--instr#->: <Wrkld.Tid> <record details>\n");
   }
 
+  /// Counts a record that is not shown.
+  void pass(const reference& item) {
+    count(item);
+    if (item.is_marker(marker_type::version)) version_ = static_cast<std::int64_t>(item.address);
+  }
+
   void show(const reference& item) {
-    ++records_;
-    if (is_instruction(item.type)) ++instructions_;
+    count(item);
     if (item.type == trace_type::marker) {
       if (item.marker() == marker_type::version) {
         version_ = static_cast<std::int64_t>(item.address);
@@ -145,6 +104,11 @@ class viewer {
  private:
   static constexpr const char* line = "------------------------------------------------------------\n";
 
+  void count(const reference& item) {
+    ++records_;
+    if (is_instruction(item.type)) ++instructions_;
+  }
+
   /// A line goes before the first record, at a change of threads, and where the record before was not shown.
   void prefix(const reference& item, std::uint64_t ordinal) {
     if (last_tid_ != item.tid || ordinal > last_record_ + 1) out_.write(line);
@@ -157,7 +121,7 @@ class viewer {
   /// VERSION and FILETYPE wait until the thread is known.
   void head(const reference& item) {
     if (item.tid == 0 || !headed_.insert(item.tid).second) return;
-    if (version_ >= 0) {
+    if (version_ >= 0 && version_record_ != 0) {
       prefix(item, version_record_);
       out_.print("<marker: version %" PRId64 ">\n", version_);
     }
@@ -289,7 +253,7 @@ class viewer {
       std::snprintf(digits, sizeof digits, "%02x ", std::to_integer<unsigned>(item.encoding[i]));
       (i < 7 ? bytes : rest) += digits;
     }
-    std::string text = disassembler_.text(item);
+    std::string text = disassembler_.text({item.encoding, item.encoding_size}, item.pc);
     if (item.type == trace_type::instr_taken_jump) text += " (taken)";
     else if (item.type == trace_type::instr_untaken_jump) text += " (untaken)";
     else if (version_ >= 5 && is_indirect_branch(item.type)) {
@@ -330,6 +294,16 @@ class viewer {
   std::map<std::uint64_t, std::uint64_t> windows_;
 };
 
+/// The folder of a split set with that window; the first when there is none, or none was asked for.
+const trace_folder& folder_of_window(const std::vector<trace_folder>& folders, const std::optional<std::uint64_t>& wanted) {
+  for (const trace_folder& one : folders) {
+    std::string_view name = one.window;
+    const auto number = text::take(name, "window.") ? text::take_number(name, 10) : std::nullopt;
+    if (wanted && number == wanted) return one;
+  }
+  return folders.front();
+}
+
 }  // namespace
 
 int view(const arguments& asked) {
@@ -340,8 +314,10 @@ int view(const arguments& asked) {
   std::vector<std::unique_ptr<input>> inputs;
   std::optional<viewer> shown;
   // The tool takes one folder at a time: of a split set the first window.
-  note_first_folder(folders);
-  for (const std::string& path : folders.front().files) {
+  choice wanted(asked);
+  const trace_folder& folder = folder_of_window(folders, asked.window);
+  if (&folder == &folders.front() && !asked.window) note_first_folder(folders);
+  for (const std::string& path : folder.files) {
     loaded_file file(path);
     const auto head = read_final_header(file.bytes());
     if (!head || head->address_size != 8) {
@@ -367,16 +343,22 @@ int view(const arguments& asked) {
     const std::size_t number = waiting.extract(waiting.begin()).value().second;
     input* const now = inputs[number].get();
     const std::uint64_t next = waiting.empty() ? ~std::uint64_t{0} : waiting.begin()->first;
-    for (bool first = true; now->head() && left != 0; --left, first = false) {
+    for (bool first = true; now->head() && left != 0; first = false) {
       if (!first && now->head()->is_marker(marker_type::timestamp)) {
         now->time = now->head()->address;
         if (now->time >= next) break;
       }
-      shown->show(*now->head());
+      if (wanted.has(now->place().window(), now->place().tid())) {
+        shown->show(*now->head());
+        --left;
+      } else {
+        shown->pass(*now->head());
+      }
       now->advance();
     }
     if (now->head()) waiting.emplace(now->time, number);
   }
+  code = wanted.finish(code);
   shown->finish();
   return out.close(code);
 }

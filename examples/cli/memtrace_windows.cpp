@@ -2,14 +2,19 @@
 // windows: the windows of a memtrace, found by reading it or by way of a saved index.
 #include "memtrace_commands.hpp"
 
+#include <algorithm>
+#include <cstdio>
 #include <filesystem>
+#include <iterator>
 
 #include <sys/stat.h>
 
 #include <backsight/memtrace/raw.hpp>
+#include <backsight/memtrace/time_text.hpp>
 #include <backsight/memtrace/window_index.hpp>
 #include <backsight/memtrace/windows.hpp>
 
+#include "memtrace_choice.hpp"
 #include "memtrace_input.hpp"
 #include "table.hpp"
 
@@ -60,30 +65,39 @@ trace_error windows_of(const std::string& path, std::uint32_t number, std::vecto
   return with_address(*head, [&](auto address) { return scan<decltype(address)>(path, number, into); });
 }
 
+/// Times are those of the trace for machines; for people, seconds since the earliest and how long a window lasted.
 table table_of(const arguments& asked, output& out) {
   return table(out, asked.format,
-               {{"tid", {}, 10},
+               {{"tid", {}, 8},
                 {"window", {}, 6},
-                {"begin", {}, 12},
-                {"end", {}, 12},
+                {"begin", {}, 11},
+                {"end", {}, 11},
                 {"instructions", {}, 12},
                 {"units", {}, 5},
-                {"first_time", {}, 17},
-                {"last_time", {}, 17},
+                {.key = "first_time", .not_in_text = true},
+                {.key = "last_time", .not_in_text = true},
+                {.key = "after s", .width = 12, .text_only = true},
+                {.key = "lasts us", .width = 9, .text_only = true},
                 {"skipped", {}, 7},
-                {"idle_us", {}, 10},
+                {"idle_us", {}, 9},
                 {"straggler"},
                 {"folder", {}, 0, true}},
                {.json_lines = true});
 }
 
-void print_window(table& out, const std::string& folder, const indexed_window& one) {
+/// Where no TIMESTAMP is, there is no time.
+void print_window(table& out, const std::string& folder, const indexed_window& one, std::uint64_t earliest) {
   const window& w = one.what;
-  out.number(w.tid).number(w.ordinal);
-  for (const std::uint64_t value :
-       {w.begin, w.end, w.instructions, w.units, w.first_time, w.last_time, w.skipped, w.idle_time})
-    out.number(value);
-  out.flag(one.late).text(folder).end_row();
+  out.number(w.tid).number(w.ordinal).number(w.begin).number(w.end).number(w.instructions).number(w.units);
+  out.number(w.first_time).number(w.last_time);
+  const bool has_time = w.first_time != 0;
+  char after[32];
+  std::snprintf(after, sizeof after, "%.6f", static_cast<double>(w.first_time - earliest) / 1e6);
+  out.text(has_time ? after : "-");
+  // The first time of a window may be later than those in it: see docs/formats/memtrace.md.
+  if (has_time && w.last_time >= w.first_time) out.number(w.last_time - w.first_time);
+  else out.text("-");
+  out.number(w.skipped).number(w.idle_time).flag(one.late).text(folder).end_row();
 }
 
 /// What tells a file from others without reading it.
@@ -184,10 +198,20 @@ int windows(const arguments& asked) {
   }
   output out(asked.output);
   if (code != success && found.empty()) return out.close(code);
-  table rows = table_of(asked, out);
-  for (const indexed_window& one : join_pieces(std::move(found))) {
-    if (!asked.window || one.what.ordinal == asked.window) print_window(rows, files[one.file].folder, one);
+  choice wanted(asked);
+  found = join_pieces(std::move(found));
+  std::erase_if(found, [&](const indexed_window& one) { return !wanted.has(one.what.ordinal, one.what.tid); });
+  std::uint64_t earliest = ~std::uint64_t{0};
+  for (const indexed_window& one : found) {
+    if (one.what.first_time != 0) earliest = std::min(earliest, one.what.first_time);
   }
+  if (asked.format == "text" && earliest != ~std::uint64_t{0}) {
+    std::string begin;
+    (void)print_utc(std::back_inserter(begin), earliest);
+    out.write("times after " + begin + " UTC\n");
+  }
+  table rows = table_of(asked, out);
+  for (const indexed_window& one : found) print_window(rows, files[one.file].folder, one, earliest);
   return out.close(code);
 }
 

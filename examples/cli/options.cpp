@@ -33,9 +33,14 @@ enum : command_set {
   in_check = 4096,
   in_calls = 8192,
   in_diff = 16384,
+  in_working_set = 1U << 15,
+  in_hot = 1U << 16,
+  in_reuse = 1U << 17,
+  in_opcodes = 1U << 18,
+  in_syscalls = 1U << 19,
 };
 
-constexpr std::array<trace_command, 15> commands{{
+constexpr std::array<trace_command, 20> commands{{
     {in_info, "info", "Show what a trace holds", &trace_format::info},
     {in_dump, "dump", "Show every record", &trace_format::dump},
     {in_report, "report", "Show calls and times of each function", &trace_format::report, report_calls},
@@ -47,10 +52,16 @@ constexpr std::array<trace_command, 15> commands{{
      &trace_format::calls, list_calls},
     {in_diff, "diff", "Show what changed from one trace to another, by function", &trace_format::diff},
     {in_export, "export", "Write the trace for another program", &trace_format::export_to, export_calls},
-    {in_check, "check", "Check the invariants of a memtrace", &trace_format::check},
+    {in_check, "check", "Tell what a trace lacks: damage, lost records, calls without begin or end, names; of memtraces what breaks the rules of the format",
+     &trace_format::check, check_calls},
     {in_counts, "counts", "Count the records of a memtrace per thread and window", &trace_format::counts},
     {in_view, "view", "Show a final memtrace record by record, threads merged by time, as DynamoRIO's view does",
      &trace_format::view},
+    {in_working_set, "working-set", "Show the cache lines and pages that each window of a memtrace touches", &trace_format::working_sets},
+    {in_hot, "hot", "Show the instructions, functions, cache lines or pages of a memtrace that are used most", &trace_format::hot},
+    {in_reuse, "reuse", "Show how many other cache lines of a memtrace are used before one is used again", &trace_format::reuse},
+    {in_opcodes, "opcodes", "Count the instructions of a memtrace by what they do", &trace_format::opcodes},
+    {in_syscalls, "syscalls", "Count the system calls of a memtrace", &trace_format::syscalls},
     {in_windows, "windows", "List the windows of a memtrace", &trace_format::windows},
     {in_split, "split", "Write the windows of a merged final memtrace as a folder of window.NNNN folders",
      &trace_format::split},
@@ -63,7 +74,9 @@ constexpr std::array formats{&xray_format,     &xray_profile_format, &uftrace_fo
 
 constexpr auto own_form = option_use::form::own, peer_form = option_use::form::peer, any_form = option_use::form::any;
 constexpr format_set memtraces = final_bit | raw_bit, with_calls = xray_bit | uftrace_bit | final_bit;
+constexpr command_set analyses = in_working_set | in_hot | in_reuse | in_opcodes | in_syscalls;
 constexpr command_set over_calls = in_report | in_stacks | in_graph | in_export | in_calls | in_diff;
+constexpr const char* not_text = "--format=csv --format=tsv --format=json";
 constexpr const char* output_group = "Output";
 constexpr const char* filter_group = "Which calls";
 constexpr const char* record_group = "Which records";
@@ -86,6 +99,13 @@ std::vector<option_use> filtered_beside(const char* needs) {
 std::vector<option_use> chosen() {
   auto uses = filtered();
   uses.back() = {in_dump, uftrace_bit, own_form};
+  return uses;
+}
+
+std::vector<option_use> of_threads() {
+  auto uses = chosen();
+  uses.push_back({in_counts | in_dump | in_windows, memtraces, own_form});
+  uses.push_back({in_view | in_split | analyses, final_bit, own_form});
   return uses;
 }
 
@@ -112,6 +132,8 @@ const std::vector<trace_option>& trace_options() {
         {in_report, profile_bit, own_form, "text csv tsv json"},
 
         {in_counts, memtraces, own_form, "text csv tsv json"},
+        {in_check, with_calls | raw_bit | profile_bit, any_form, "text json"},
+        {analyses, final_bit, own_form, "text csv tsv json"},
         {in_windows, memtraces, own_form, "text csv tsv json"}}},
       {"--as",
        "TOOL",
@@ -179,7 +201,10 @@ const std::vector<trace_option>& trace_options() {
        "what the rows are",
        &a::by,
        {{in_report, with_calls, own_form, "function thread process"},
-        {in_report, perf_bit, any_form, "function thread process module event"}}},
+        {in_report, perf_bit, any_form, "function thread process module event"},
+        {in_hot, final_bit, own_form, "pc function module line page"},
+        {in_reuse, final_bit, own_form, "power distance"},
+        {in_opcodes, final_bit, own_form, "opcode mnemonic bytes length kind"}}},
       {"-s,--sort",
        "COLUMN",
        output_group,
@@ -212,9 +237,16 @@ const std::vector<trace_option>& trace_options() {
         {in_report, uftrace_bit, peer_form, "", "--task"},
         {in_calls | in_diff, with_calls},
         {in_replay, xray_bit | final_bit},
+        {in_hot | in_opcodes, final_bit},
         {in_view, final_bit}}},
       {"--full-names", "", output_group, "names as they are, also where a terminal has no room for them", &a::full_names,
        {{in_report | in_stacks, with_calls, own_form}}},
+      {"--thousands", "", output_group, "a comma behind each three digits of large numbers, in text", &a::thousands,
+       {{in_report | in_diff | in_stacks, with_calls, own_form, "", not_text},
+        {in_graph, with_calls, own_form, "", not_text, "FUNCTION"},
+        {in_counts | in_windows, memtraces, own_form, "", not_text},
+        {analyses, final_bit, own_form, "", not_text}}},
+      {"--unfold", "", output_group, "each level of recursion on a line of its own", &a::unfold, {{in_replay, xray_bit | final_bit}}},
       {"--per-window",
        "",
        output_group,
@@ -234,7 +266,8 @@ const std::vector<trace_option>& trace_options() {
        "leave out records from this byte offset on; replay: from this time on",
        &a::end,
        {{in_dump, ~format_set{0}, own_form, "", "--raw"}, {in_replay, uftrace_bit}}},
-      {"--window", "N", record_group, "only the windows of this ordinal", &a::window, {{in_windows, memtraces}}},
+      {"--window", "N", record_group, "only the windows of this ordinal", &a::window,
+       {{in_windows, memtraces}, {in_counts | in_dump, memtraces, own_form}, {in_view | in_split | analyses, final_bit, own_form}}},
 
       {"-F,--filter", "PATTERN", filter_group, "show only functions that match and what they call", &a::functions,
        filtered()},
@@ -256,7 +289,7 @@ const std::vector<trace_option>& trace_options() {
        text::duration},
       {"-r,--range,--time-range", "START~STOP", filter_group,
        "times of the trace's clock or, with a unit, since the first record", &a::range, chosen()},
-      {"--thread,--tid", "TID", filter_group, "show only these threads", &a::tids, chosen()},
+      {"--thread,--tid", "TID", filter_group, "show only these threads", &a::tids, of_threads()},
       {"--process,--pid", "PID", filter_group, "show only these processes", &a::pids,
        {{over_calls, with_calls, own_form}, {in_replay, xray_bit | final_bit}}},
 
@@ -266,15 +299,24 @@ const std::vector<trace_option>& trace_options() {
        input_group,
        "the traced program, for the names of functions",
        &a::symbols,
-       {{over_calls | in_replay, xray_bit | final_bit}, {in_report, profile_bit}},
+       {{over_calls | in_replay, xray_bit | final_bit}, {in_check, xray_bit}, {in_report, profile_bit}},
        text::file},
       {"--sysroot",
        "FOLDER",
        input_group,
        "copies of the recorded machine's files; / when none is given",
        &a::sysroots,
-       {{in_report | in_stacks | in_export, perf_bit}},
+       {{in_report | in_stacks | in_export, perf_bit},
+        {in_hot, final_bit, own_form, "", "--by=line --by=page"},
+        {over_calls | in_replay, final_bit, own_form, "", "--symbols"}},
        text::folder},
+      {"--modules",
+       "FILE",
+       input_group,
+       "the modules.log of the recording; that beside the trace when none is given",
+       &a::modules,
+       {{in_hot, final_bit, own_form, "", "--by=line --by=page"}, {over_calls | in_replay, final_bit, own_form, "", "--symbols"}},
+       text::file},
       {"--index",
        "FILE",
        work_group,
@@ -329,13 +371,19 @@ std::size_t count_of(const CLI::App& given, const std::string& name) {
   const CLI::Option* const option = given.get_option_no_throw(name);
   return option == nullptr ? 0 : option->count();
 }
-/// One of these options, or `option=value`, was given.
+/// The option, or `option=value`, was given.
+bool is_given(const CLI::App& given, const std::string& condition) {
+  // The second word behind graph.
+  if (condition == "FUNCTION") return count_of(given, "TRACE") > 1;
+  const std::size_t sign = condition.find('=');
+  const std::string name = condition.substr(0, sign);
+  if (count_of(given, name) == 0) return false;
+  return sign == std::string::npos || given.get_option(name)->results().back() == condition.substr(sign + 1);
+}
+/// One of these was given.
 bool has_one_of(const CLI::App& given, const char* conditions) {
   const auto words = words_of(conditions, ' ');
-  return std::ranges::any_of(words, [&](const std::string& one) {
-    // The second word behind graph.
-    return one == "FUNCTION" ? count_of(given, "TRACE") > 1 : count_of(given, one) != 0;
-  });
+  return std::ranges::any_of(words, [&](const std::string& one) { return is_given(given, one); });
 }
 
 bool is_used_in(const trace_option& option, const trace_command& command, format_set of) {
@@ -385,14 +433,14 @@ std::string commands_of(const trace_format& format) {
 
 std::string matrix() {
   std::string text =
-      "Commands by formats:\n  command   XRay  XRay profile  uftrace  memtrace  raw memtrace  perf.data\n";
+      "Commands by formats:\n  command     XRay  XRay profile  uftrace  memtrace  raw memtrace  perf.data\n";
   const auto cell = [&](std::string word, std::size_t width) {
     word.resize(std::max(width, word.size()), ' ');
     text += word;
   };
   for (const trace_command& command : commands) {
     text += "  ";
-    cell(command.name, 10);
+    cell(command.name, 12);
     std::string line;
     for (const trace_format* const format : formats)
       cell(has_command(*format, command) ? "yes" : "-", std::string(format->name).size() + 2);
@@ -490,7 +538,7 @@ int check_options(const CLI::App& given, const trace_command& command, const tra
       if (*used->unless != '\0' && has_one_of(given, used->unless)) {
         const auto words = words_of(used->unless, ' ');
         const auto beside =
-            std::ranges::find_if(words, [&](const std::string& one) { return count_of(given, one) != 0; });
+            std::ranges::find_if(words, [&](const std::string& one) { return is_given(given, one); });
         say("backsight: %s has no effect beside %s\n", name.c_str(), beside->c_str());
         return usage;
       }
@@ -585,7 +633,9 @@ std::string unknown_word(const CLI::App& app, std::span<char* const> words) {
         continue;
       }
       std::vector<std::string> names;
-      for (const CLI::App* const sub : below) names.push_back(sub->get_name());
+      for (const CLI::App* const sub : below) {
+        if (!sub->get_group().empty()) names.push_back(sub->get_name());
+      }
       const std::string like = nearest(word, names);
       return "there is no command " + word +
              (like.empty() ? "; there are " + list_of(names, " and ") : "; do you mean " + like + "?");

@@ -76,8 +76,10 @@ output::output(const std::string& path, replaces what)
   struct stat status{};
   if (path == "-") {
     descriptor_ = STDOUT_FILENO;
-    terminal_ = ::isatty(descriptor_) == 1;
     if (::fstat(descriptor_, &status) == 0 && is_input(status)) refuse_input(path_);
+    start_pager();
+    terminal_ = is_terminal(descriptor_);
+    colored_ = wants_color();
     return;
   }
   std::string target = path;
@@ -197,6 +199,7 @@ void output::print(const char* format, ...) {
 }
 
 int output::close(int code) {
+  if (code == usage && !written_) size_ = 0;
   flush(false);
   if (owned_ && ::close(std::exchange(descriptor_, -1)) != 0 && error_ == 0) error_ = errno;
   if (error_ != 0) {

@@ -44,9 +44,11 @@ class output {
 
   /// Sends a terminal something to do. All else that goes to a terminal is text, in which control characters are shown.
   void control(std::string_view sequence);
+  /// Colours are wanted: it is stdout, on a terminal or as the user said.
+  [[nodiscard]] bool colored() const { return colored_; }
 
   /// Flushes, and renames a file to its place; `code` when all was written, else reports the error and gives bad_input. With
-  /// `code` usage, or when the command failed before it wrote anything, a file is left out.
+  /// `code` usage, or when the command failed before it wrote anything, a file is left out, as is what waits to be written with usage.
   [[nodiscard]] int close(int code);
 
  private:
@@ -59,7 +61,7 @@ class output {
   bool owned_ = false;  ///< The descriptor is to be closed.
   int error_ = 0;       ///< Of the first write that failed, as errno has it.
   bool written_ = false;
-  bool terminal_ = false;
+  bool terminal_ = false, colored_ = false;
   replaces replaces_;
   std::string path_;    ///< As the user gave it.
   std::string target_;  ///< Where the file goes, behind symbolic links; empty when it is written in place.

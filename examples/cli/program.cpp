@@ -76,8 +76,8 @@ void report_fault(const std::string& file, const backsight::fault& fault) {
 }
 
 progress::progress(std::uint64_t total, const char* what)
-    : total_(std::max<std::uint64_t>(total, 1)), what_(what), terminal_(::isatty(STDERR_FILENO) == 1),
-      next_(std::chrono::steady_clock::now() + std::chrono::milliseconds(500)) {}
+    : total_(total), what_(what), terminal_(!manner.quiet && is_terminal(STDERR_FILENO)),
+      begin_(std::chrono::steady_clock::now()), next_(begin_ + std::chrono::milliseconds(500)) {}
 
 progress::~progress() {
   if (shown_) std::fputs("\r\033[K", stderr);
@@ -89,8 +89,15 @@ void progress::show(std::uint64_t done) {
   const auto now = std::chrono::steady_clock::now();
   if (now < next_) return;
   next_ = now + std::chrono::milliseconds(100);
+  // A pager has the screen.
+  if (is_terminal(STDOUT_FILENO) && ::isatty(STDOUT_FILENO) != 1) return;
   shown_ = true;
-  std::fprintf(stderr, "\r%s %3.0f %%", what_, 100.0 * static_cast<double>(done) / static_cast<double>(total_));
+  const double seconds = std::chrono::duration<double>(now - begin_).count(), megabytes = static_cast<double>(done) / 1e6;
+  const double part = total_ == 0 ? 0 : std::min(1.0, static_cast<double>(done) / static_cast<double>(total_));
+  if (total_ == 0) std::fprintf(stderr, "\r%s %.0f MB  %.0f MB/s", what_, megabytes, megabytes / seconds);
+  else std::fprintf(stderr, "\r%s %3.0f %%  %.0f MB/s", what_, 100.0 * part, megabytes / seconds);
+  if (part > 0.01) std::fprintf(stderr, "  %.0f s left", seconds / part * (1 - part));
+  std::fputs("\033[K", stderr);
 }
 
 std::string demangle(const std::string& name) {

@@ -57,6 +57,7 @@ struct uftrace_options {
 struct memtrace_options {
   std::optional<std::uint64_t> window;  ///< the one window to show
   bool per_window = false;
+  std::string modules;  ///< where the module table is
   bool force = false;  ///< write into a folder that is not empty
 };
 
@@ -81,6 +82,8 @@ struct arguments : call_filters, uftrace_options, memtrace_options, perf_options
   bool hex = false;
   bool deduce_calls = false;
   bool full_names = false;
+  bool thousands = false;  ///< in text
+  bool unfold = false;     ///< replay: each level of recursion
   unsigned jobs = 1;
 
   [[nodiscard]] const std::string& path() const { return paths.front(); }
@@ -93,9 +96,10 @@ int report_error(const std::string& file, std::string_view message);
 /// Reports a fault that was passed over, as `file:offset: message; N bytes skipped`.
 void report_fault(const std::string& file, const backsight::fault& fault);
 
-/// Shows on stderr how far the work is, only on a terminal and only after half a second. Threads may share one.
+/// Shows on stderr how far the work is, how fast and how long it will take, only on a terminal and only after half a second. Threads may share one.
 class progress {
  public:
+  /// A total of 0 is not known.
   explicit progress(std::uint64_t total_bytes, const char* what = "reading");
   progress(const progress&) = delete;
   progress& operator=(const progress&) = delete;
@@ -112,7 +116,7 @@ class progress {
   bool terminal_, shown_ = false;
   std::atomic<std::uint64_t> done_{0};
   std::mutex one_;
-  std::chrono::steady_clock::time_point next_;
+  std::chrono::steady_clock::time_point begin_, next_;
 };
 
 /// Progress is shown each time so many events, of about eight bytes each, are done.
@@ -154,6 +158,11 @@ struct trace_format {
   int (*split)(const arguments&) = nullptr;
   int (*merge)(const arguments&) = nullptr;
   int (*check)(const arguments&) = nullptr;
+  int (*working_sets)(const arguments&) = nullptr;
+  int (*hot)(const arguments&) = nullptr;
+  int (*reuse)(const arguments&) = nullptr;
+  int (*opcodes)(const arguments&) = nullptr;
+  int (*syscalls)(const arguments&) = nullptr;
 };
 
 // The bits of formats.

@@ -142,13 +142,13 @@ int write_sframe(const std::string& path, const std::string& output_path) {
   out.write({reinterpret_cast<const char*>(file.data()), file.size()});
   code = out.close(code);
   if (code != usage && output_path != "-") {
-    say("%zu functions, %zu bytes; .eh_frame has %zu\n", left_out[0] - overlapping, section->size(),
+    note("%zu functions, %zu bytes; .eh_frame has %zu\n", left_out[0] - overlapping, section->size(),
         found->bytes.size());
     for (std::size_t i = 1; i < left_out.size(); ++i) {
       if (left_out[i] != 0)
-        say("%zu functions are left out: %s\n", left_out[i], sframe::name_of(static_cast<sframe::unsayable>(i)));
+        note("%zu functions are left out: %s\n", left_out[i], sframe::name_of(static_cast<sframe::unsayable>(i)));
     }
-    if (overlapping != 0) say("%zu functions are left out: overlap\n", overlapping);
+    if (overlapping != 0) note("%zu functions are left out: overlap\n", overlapping);
   }
   return code;
 }

@@ -12,6 +12,7 @@
 
 #include "input_file.hpp"
 #include "temporary_path.hpp"
+#include "terminal.hpp"
 
 // Only what POSIX allows in signal handlers is called from here on.
 namespace cli {
@@ -46,6 +47,7 @@ void end_as_usual(int signal) noexcept {
 
 void on_end(int signal) {
   temporary_path::remove_all();
+  end_pager();
   end_as_usual(signal);
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <iterator>
 #include <optional>
 #include <string>
@@ -14,8 +15,16 @@
 #include <backsight/core/text.hpp>
 
 #include "output_file.hpp"
+#include "terminal.hpp"
 
 namespace cli {
+
+/// The digits of a number for people, with commas where they are wanted.
+[[nodiscard]] inline std::string with_thousands(std::string digits) {
+  if (!manner.thousands) return digits;
+  for (std::size_t at = digits.size(); at > 3;) digits.insert(at -= 3, ",");
+  return digits;
+}
 
 /// How the tables of a command look where that is not the same for all.
 struct table_look {
@@ -54,7 +63,22 @@ class table {
   table& number(std::uint64_t value) {
     std::string digits;
     (void)backsight::text::decimal(std::back_inserter(digits), value);
+    // Numbers of threads and windows are names.
+    const bool is_name = current_key() == "tid" || current_key() == "window" || current_key() == "process" || current_key() == "thread" ||
+                         current_key() == "number";
+    if (format_ == form::text && !is_name) digits = with_thousands(std::move(digits));
     return plain(digits, digits);
+  }
+  /// A share of the whole, in percent; on a terminal the more striking the larger it is.
+  table& share(std::uint64_t part, std::uint64_t whole) {
+    const double percent = whole == 0 ? 0.0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
+    char text[32];
+    std::snprintf(text, sizeof text, "%.2f%%", percent);
+    const std::size_t begin = line_.size();
+    plain(text, text);
+    if (tint_.color == nullptr && to_.colored() && format_ == form::text && percent >= 0.5)
+      tint_ = {begin, line_.size(), percent >= 5 ? "\x1b[31m" : "\x1b[32m"};
+    return *this;
   }
   table& signed_number(std::int64_t value) {
     const std::string digits = std::to_string(value);
@@ -85,7 +109,15 @@ class table {
     if (format_ == form::json) line_ += look_.json_lines ? "}\n" : "}";
     else line_ += '\n';
     if (rows_++ == 0 && look_.head_with_a_row) head();
-    to_.write(line_);
+    const std::string_view line = line_;
+    to_.write(line.substr(0, tint_.begin));
+    if (tint_.color != nullptr) {
+      to_.control(tint_.color);
+      to_.write(line.substr(tint_.begin, tint_.end - tint_.begin));
+      to_.control("\x1b[0m");
+    }
+    to_.write(line.substr(tint_.end));
+    tint_ = {};
     line_.clear();
     next_ = cells_ = 0;
   }
@@ -104,6 +136,8 @@ class table {
 
   [[nodiscard]] char separator() const noexcept { return format_ == form::csv ? ',' : '\t'; }
   [[nodiscard]] const column& current() const noexcept { return columns_[next_ - 1]; }
+  /// Of the cell that comes next.
+  [[nodiscard]] std::string_view current_key() const noexcept { return next_ < columns_.size() ? std::string_view(columns_[next_].key) : std::string_view(); }
   void pad(std::size_t size) {
     if (current().width > size) line_.append(current().width - size, ' ');
   }
@@ -146,6 +180,12 @@ class table {
       const std::string_view name = format_ == form::text && !one.heading.empty() ? one.heading : one.key;
       (void)plain(name, name);
     }
+    if (to_.colored() && format_ == form::text) {
+      to_.control("\x1b[1m");
+      to_.write(line_);
+      to_.control("\x1b[0m");
+      line_.clear();
+    }
     line_ += '\n';
     to_.write(line_);
     line_ = std::move(row);
@@ -158,6 +198,11 @@ class table {
   std::vector<column> columns_;
   table_look look_;
   std::string line_;
+  /// The part of the row that is coloured.
+  struct tinted {
+    std::size_t begin = 0, end = 0;
+    const char* color = nullptr;
+  } tint_;
   std::size_t next_ = 0, cells_ = 0;  ///< of the row: the next column, and how many cells are there
   std::uint64_t rows_ = 0;
 };

@@ -52,7 +52,7 @@ class replay {
       if (number != uftrace::task_data::no_task) tasks_[i].comm = recording_.tasks[number].comm;
     }
     merging_ = !from.no_merge;
-    colored_ = !exact_ && from.output == "-" && ::isatty(STDOUT_FILENO) == 1 && std::getenv("NO_COLOR") == nullptr;
+    colored_ = !exact_ && from.output == "-" && to.colored();
     first_ = data.first_time;
     if (data.merging.from != 0) {
       for (task_stack& t : stacks_.all()) t.depth_known = false;

@@ -29,7 +29,7 @@ def run_on_terminal(*words, stream=1, cwd=DATA):
     """What a terminal gets on stdout (1) or stderr (2); the other stream is a pipe."""
     leader, follower = pty.openpty()
     streams = {"stdout": follower if stream == 1 else subprocess.PIPE, "stderr": follower if stream == 2 else subprocess.PIPE}
-    process = subprocess.Popen([PROGRAM, *words], stdin=subprocess.DEVNULL, cwd=cwd, env={**os.environ, "NO_COLOR": "1"}, **streams)
+    process = subprocess.Popen([PROGRAM, *words], stdin=subprocess.DEVNULL, cwd=cwd, env={**os.environ, "NO_COLOR": "1", "BACKSIGHT_PAGER": "cat"}, **streams)
     os.close(follower)
     other = process.stderr if stream == 1 else process.stdout
     shown, open_files = b"", {leader, other.fileno()}

@@ -38,7 +38,7 @@ class ExitCodes(unittest.TestCase):
     def test_help_and_version_end_with_0(self):
         self.assertIn("report", run("--help")[0])
         self.assertIn("--symbols", run("report", "--help")[0])
-        self.assertRegex(run("--version")[0], r"^backsight \d+\.\d+\.\d+\n$")
+        self.assertRegex(run("--version")[0], r"^backsight \d+\.\d+\.\d+\n")
 
     def test_bad_input_ends_with_1_and_names_file_offset_and_reason(self):
         out, err = run("info", CUT, code=1)

@@ -417,7 +417,7 @@ class SplitAndMerge(InFolder):
         self.put("set/window.0000/a.trace", trace(1, (5, 3)))
         self.put("set/window.0001/a.trace", trace(1, (2, 4)))
         self.assertEqual(run("merge", self.path("set"), "-o", self.path("out")).returncode, 0)
-        self.assertEqual([l.split()[1] for l in run("windows", self.path("out")).stdout.decode().splitlines()[1:]], ["2", "5"])
+        self.assertEqual([l.split()[1] for l in run("windows", self.path("out")).stdout.decode().splitlines()[2:]], ["2", "5"])
 
 
 class Folders(InFolder):

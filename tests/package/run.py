@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Gets hold of the library in one of the ways that users do, and builds and runs tests/package/consumer with it.
 
-    python3 run.py install|subdir|pkgconfig|conan|vcpkg SOURCE BUILD WORK COMPILER CMAKE
+    python3 run.py install|program|subdir|pkgconfig|conan|vcpkg SOURCE BUILD WORK COMPILER CMAKE
 
 SOURCE and BUILD are the folders of the project, WORK is emptied and used. Ends with 77 after saying which tool is missing.
 """
@@ -43,6 +43,16 @@ class Package:
     def install(self):
         self.install_to_prefix()
         self.configure_and_run(os.path.join(self.tests, "consumer"), f"-DCMAKE_PREFIX_PATH={self.prefix}")
+
+    def program(self):
+        """What the component of that name installs, without the library."""
+        run(self.cmake, "--install", self.build, "--prefix", self.prefix, "--component", "program")
+        found = sorted(os.path.relpath(os.path.join(folder, name), self.prefix) for folder, _, names in os.walk(self.prefix) for name in names)
+        wanted = ["bin/backsight", "share/bash-completion/completions/backsight", "share/fish/vendor_completions.d/backsight.fish",
+                  "share/man/man1/backsight.1", "share/zsh/site-functions/_backsight"]
+        if found != wanted:
+            sys.exit(f"installed: {found}\nwanted: {wanted}")
+        run(os.path.join(self.prefix, "bin", "backsight"), "--version")
 
     def subdir(self):
         self.configure_and_run(os.path.join(self.tests, "subdir"), f"-DBACKSIGHT_SOURCE={self.source}")

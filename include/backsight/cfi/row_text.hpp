@@ -76,12 +76,24 @@ Out print(Out out, byte_view section, std::uint64_t location, const row& of) {
   return out;
 }
 
+namespace detail {
+
+struct canonical_words {
+  template <class Out>
+  void operator()(Out out, byte_view section, const row& of) const {
+    (void)print(out, section, of.begin, of);
+  }
+};
+
+}  // namespace detail
+
 /// Prints all rows of a section with `write(std::string_view)`, piece by piece: a line `fde begin end` for each FDE (with ` S` behind it in a signal
 /// frame), in ascending order, and a line for each of its rows; calls `report(error)` for every entry that is left out. `merged` leaves out rows of no length, outside of their FDE, and
 /// equal to the one before. An FDE that ends in an error has its line and no rows; so has one whose rows repeat long
 /// expressions so often that their text would be thousands of times as long as the FDE (errc::expansion).
-template <class Arch, order O, class Write, class Report>
-void print_rows(const section<O>& of, bool merged, Write&& write, Report&& report) {
+/// `words(out, section, row)` prints a row otherwise.
+template <class Arch, order O, class Write, class Report, class Words = detail::canonical_words>
+void print_rows(const section<O>& of, bool merged, Write&& write, Report&& report, Words&& words = {}) {
   std::vector<std::pair<fde, bool>> fdes;
   auto entries = of.entries();
   auto at = entries.begin();
@@ -113,7 +125,7 @@ void print_rows(const section<O>& of, bool merged, Write&& write, Report&& repor
   cie_loader<Arch, O> loader(of);
   row before;
   std::vector<char> lines;
-  const auto out = std::back_inserter(lines);
+  auto out = std::back_inserter(lines);
   for (const auto& [one, signal] : fdes) {
     (void)text::hexadecimal(text::literal(out, "fde "), one.begin);
     (void)text::hexadecimal(text::literal(out, " "), one.end);
@@ -141,7 +153,8 @@ void print_rows(const section<O>& of, bool merged, Write&& write, Report&& repor
         before = here;
         first = false;
       }
-      (void)text::literal(print(out, of.bytes(), here.begin, here), "\n");
+      words(out, of.bytes(), here);
+      *out++ = '\n';
       if (lines.size() < 65536) return;
       write(std::string_view(lines.data(), lines.size()));
       lines.clear();

@@ -1,6 +1,7 @@
 # An overlay port that installs the working tree it lies in: vcpkg install backsight --overlay-ports=packaging/vcpkg/ports
 set(SOURCE_PATH "${CURRENT_PORT_DIR}/../../../..")
 
+# The headers alone: without the examples there is no program, which `cmake --install BUILD --component program` installs.
 vcpkg_cmake_configure(
     SOURCE_PATH "${SOURCE_PATH}"
     OPTIONS

@@ -33,7 +33,7 @@ TEST_CASE("threads that take turns each go on with their window, as they are cou
   counter.finish();
   for (const section_counts& section : counter.sections()) {
     std::uint64_t count = 0;
-    for (const at& one : of_instructions) count += one == at{section.tid, section.window} ? 1 : 0;
+    for (const at& one : of_instructions) count += one == at{section.tid, section.window} ? 1U : 0U;
     CHECK(count == section.counts.instructions);
   }
 }

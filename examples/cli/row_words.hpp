@@ -111,7 +111,7 @@ struct formula {
     const dwarf::decoded_operation op = byte_order == order::little
                                             ? dwarf::decode_operation<order::little>(expression, at, address_size)
                                             : dwarf::decode_operation<order::big>(expression, at, address_size);
-    if (!op.valid || op.code == bra || op.code == skip || stack.size() > 64) return {};
+    if (!op.valid() || op.code == bra || op.code == skip || stack.size() > 64) return {};
     at = op.next;
     const auto has = [&](std::size_t count) { return stack.size() >= count; };
     const auto last = [&](std::size_t back) -> detail::formula& { return stack[stack.size() - back]; };

@@ -395,10 +395,10 @@ const descent* in_signal = nullptr;
 /// memory then (DRAP).
 [[gnu::noinline]] std::uint64_t descend_aligned(const descent& to, unsigned depth) {
   alignas(64) volatile std::uint64_t local[8] = {depth};
-  volatile auto* const room = static_cast<volatile char*>(__builtin_alloca(depth + 16));
-  room[depth] = 1;
+  volatile auto* const space = static_cast<volatile char*>(__builtin_alloca(depth + 16));
+  space[depth] = 1;
   local[1] = descend(to, depth);
-  return local[0] + local[1] + static_cast<std::uint64_t>(room[depth]);
+  return local[0] + local[1] + static_cast<std::uint64_t>(space[depth]);
 }
 /// Unwinds from a signal handler, through the frame that the kernel made.
 [[gnu::noinline]] std::uint64_t descend_to_signal(const descent& to, unsigned depth) {

@@ -99,7 +99,7 @@ class Reports(unittest.TestCase):
         self.assertEqual(lines[0].split(), ["self", "children", "samples", "function"])
         self.assertEqual([line.split()[3] for line in lines[1:]], [row["function"] for row in rows])
         self.assertTrue(all(line.split()[0].endswith("%") for line in lines[1:]))
-        limited = run("report", TREE, *ROOT, "-n", "1", "--format", "csv").decode().splitlines()
+        limited = run("report", TREE, *ROOT, "--limit", "1", "--format", "csv").decode().splitlines()
         self.assertEqual(len(limited), 2)
 
 

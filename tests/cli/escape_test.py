@@ -16,6 +16,9 @@ import sys
 import tempfile
 import unittest
 
+sys.dont_write_bytecode = True  # Nothing is written beside the tests.
+from terminals import has_terminals
+
 PROGRAM, DATA = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
 EVIL = b'\x1b]0;OWNED\x07\x1b[2J"\\,\tm\xff\xc3\xa9\xc2\x9bin'
 
@@ -89,17 +92,6 @@ COMMANDS = [["info"], ["info", "--task"], ["dump"], ["dump", "--raw"], ["dump", 
             ["stacks", "--format", "csv"], ["stacks", "--format", "json"], ["graph"], ["graph", "--task", "--as", "uftrace"], ["replay"],
             ["replay", "--as", "uftrace"], ["replay", "-f", "task,module"], ["export", "--to", "folded"], ["export", "--to", "chrome"],
             ["export", "--to", "dot"], ["export", "--to", "perfetto"]]
-
-
-def has_terminals():
-    """Whether pseudo terminals can be opened, which take a mounted /dev/pts."""
-    try:
-        for end in pty.openpty():
-            os.close(end)
-    except OSError as error:
-        print(f"SKIPPED: what terminals get is not tested: {error}")
-        return False
-    return True
 
 
 @unittest.skipUnless(has_terminals(), "no pseudo terminals")

@@ -13,6 +13,7 @@ import unittest
 
 sys.dont_write_bytecode = True  # Nothing is written beside the tests.
 import made_traces
+from terminals import has_terminals
 
 PROGRAM, DATA = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
 LOG = "xray/c19/fdr-threads.xray"
@@ -57,6 +58,7 @@ def on_terminal(*words, **environment):
 
 
 class Color(unittest.TestCase):
+    @unittest.skipUnless(has_terminals(), "no pseudo terminals")
     def test_it_is_for_terminals_that_take_it(self):
         self.assertNotIn("\x1b", run("report", LOG))
         self.assertIn("\x1b[1m", on_terminal("report", LOG, "--no-pager"))
@@ -76,6 +78,7 @@ class Color(unittest.TestCase):
         self.assertTrue(refused("report", LOG, "--color", "sometimes"))
 
 
+@unittest.skipUnless(has_terminals(), "no pseudo terminals")
 class Pager(unittest.TestCase):
     def test_a_terminal_gets_text_by_way_of_it(self):
         plain = run("report", LOG, "--color", "never")

@@ -11,10 +11,10 @@ namespace cli {
 
 namespace {
 
-constexpr std::string_view digits = "0123456789";
+constexpr std::string_view decimal_digits = "0123456789";
 
 std::string_view skip_digits(std::string_view text) {
-  text.remove_prefix(std::min(text.find_first_not_of(digits), text.size()));
+  text.remove_prefix(std::min(text.find_first_not_of(decimal_digits), text.size()));
   return text;
 }
 
@@ -36,7 +36,7 @@ bool is_numeric(std::string_view text) {
   if (is_any(tail, std::array<std::string_view, 3>{".inf", ".Inf", ".INF"})) return true;
   if (text.starts_with("0o")) return text.size() > 2 && text.find_first_not_of("01234567", 2) == text.npos;
   if (text.starts_with("0x")) return text.size() > 2 && text.find_first_not_of("0123456789abcdefABCDEF", 2) == text.npos;
-  if (tail.starts_with(".") && (tail.size() == 1 || digits.find(tail[1]) == digits.npos)) return false;
+  if (tail.starts_with(".") && (tail.size() == 1 || decimal_digits.find(tail[1]) == decimal_digits.npos)) return false;
   if (tail.starts_with("e") || tail.starts_with("E")) return false;
   tail = skip_digits(tail);
   if (tail.empty()) return true;

@@ -45,10 +45,13 @@ constexpr bool tells_kinds(byte_view data) {
 }  // namespace
 
 TEST_CASE("records are told by a member, by bits or by a function, the first in the list first") {
-  STATIC_REQUIRE(tells_kinds<order::little>(bytes<7, 2, 1, 0x0d, 0, 0, 9, 0, 0, 1, 1, 1>));
   CHECK(tells_kinds<order::little>(bytes<7, 2, 1, 0x0d, 0, 0, 9, 0, 0, 1, 1, 1>));
   constexpr auto nothing = bytes<1, 1, 1>;
   CHECK(kinds<order::little>::kind_of(nothing.data(), no_context{}).code == errc::unknown_record);
   // On big-endian machines bit-fields begin at the most significant bit.
+#ifndef __SANITIZE_ADDRESS__  // With -fsanitize=undefined beside it, GCC takes no comparison of a pointer with null for a constant.
+  STATIC_REQUIRE(tells_kinds<order::little>(bytes<7, 2, 1, 0x0d, 0, 0, 9, 0, 0, 1, 1, 1>));
   STATIC_REQUIRE(tells_kinds<order::big>(bytes<7, 1, 2, 0xa1, 0, 0, 9, 0, 0, 1, 1, 1>));
+#endif
+  CHECK(tells_kinds<order::big>(bytes<7, 1, 2, 0xa1, 0, 0, 9, 0, 0, 1, 1, 1>));
 }

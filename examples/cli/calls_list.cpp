@@ -44,7 +44,7 @@ void print_calls(output& out, const call_input& input, const call_list& list, co
     if (call.is_mark) continue;
     if (left-- == 0) break;
     const std::int64_t start = since_start(call, texts);
-    to.cells().signed_number(call.process).number(call.thread).signed_number(start, time_text(start, texts.unit));
+    to.cells().signed_number(call.process).id(call.thread).signed_number(start, time_text(start, texts.unit));
     if (call.has_ended()) to.time(texts.to_ns(call.duration)).time(texts.to_ns(call.self));
     else to.cells().number(std::nullopt).number(std::nullopt);
     to.cells().number(call.depth).text(std::string(texts.name(call.function)));

@@ -119,7 +119,7 @@ void print_rows(output& out, const std::vector<call_row>& rows, rows_by by, cons
       if (has_room_for(one.name, width)) to.time(row.*one.value);
     }
     if (by != rows_by::functions) to.cells().signed_number(row.process);
-    if (by == rows_by::threads) to.cells().number(row.function);
+    if (by == rows_by::threads) to.cells().id(row.function);
     to.cells().text(width == 0 || asked.full_names ? row.name : shortened(row.name, width > used + 20 ? width - used : 20));
     to.cells().end_row();
   }

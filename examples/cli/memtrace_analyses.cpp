@@ -55,7 +55,7 @@ struct touched {
 };
 
 void print_touched(table& to, const std::string& tid, const std::optional<std::uint64_t>& window, const touched& of) {
-  to.text(tid).number(window).number(of.instructions).number(of.loads).number(of.stores);
+  to.text(tid).id(window).number(of.instructions).number(of.loads).number(of.stores);
   to.number(of.lines.data_lines()).number(of.pages.data_lines()).number(of.lines.code_lines()).number(of.pages.code_lines()).end_row();
 }
 
@@ -375,7 +375,6 @@ int syscalls(const arguments& asked) {
   std::vector<std::uint64_t> numbers;
   for (const auto& [number, sum] : sums) numbers.push_back(number);
   std::ranges::stable_sort(numbers, [&](std::uint64_t a, std::uint64_t b) { return sums[a].first.count > sums[b].first.count; });
-  if (asked.limit && numbers.size() > *asked.limit) numbers.resize(static_cast<std::size_t>(*asked.limit));
   const syscall_table names = (type & file_type::x86_64) != 0    ? syscall_table::x86_64
                               : (type & file_type::aarch64) != 0 ? syscall_table::aarch64
                                                                  : syscall_table::none;
@@ -385,7 +384,7 @@ int syscalls(const arguments& asked) {
            analysis_look);
   for (const std::uint64_t number : numbers) {
     const auto& [uses, in] = sums[number];
-    to.number(number).number(uses.count).number(in).number(uses.may_block).number(uses.failed).number(uses.timed).number(uses.time);
+    to.id(number).number(uses.count).number(in).number(uses.may_block).number(uses.failed).number(uses.timed).number(uses.time);
     to.text(syscall_name(names, number)).end_row();
   }
   to.finish();

@@ -49,7 +49,7 @@ trace_error count_file(const std::string& path, file_counts& into) {
 
 void print_row(table& to, const std::string& tid, const std::optional<std::uint64_t>& window, const record_counts& c,
                bool sum, std::uint64_t records) {
-  to.text(tid).number(window).number(c.instructions);
+  to.text(tid).id(window).number(c.instructions);
   if (sum) to.empty();
   else to.number(c.unique_pcs);
   for (const std::uint64_t count : {c.non_fetched, c.prefetches, c.loads, c.stores, c.time_and_cpu, c.kernel_transfers,
@@ -170,7 +170,7 @@ int raw_table(const arguments& asked, const std::vector<trace_folder>& folders, 
         windows = {sum};
       }
       for (const raw_window_counts& c : windows) {
-        rows.text(name).number(counter.tid()).number(c.window);
+        rows.text(name).id(counter.tid()).id(c.window);
         for (const std::uint64_t count :
              {c.entries, c.blocks, c.instructions, c.memrefs, c.timestamps, c.window_markers, c.footers})
           rows.number(count);

@@ -5,7 +5,7 @@
 #include <cinttypes>
 
 #include <backsight/core/hex_dump.hpp>
-#include <backsight/core/print.hpp>
+#include <backsight/core/table.hpp>
 #include <backsight/memtrace/time_text.hpp>
 #include <backsight/memtrace/trace.hpp>
 
@@ -55,10 +55,7 @@ std::vector<std::pair<const char*, std::uint64_t>> kinds_of(const backsight::mem
   trace.with_records([&]<class F>(const record_range<F>& range) {
     std::array<std::uint64_t, F::records::size> counts{};
     error = for_each(range, [&](const auto& item) { ++counts[item.kind()]; });
-    [&]<class... Ss>(backsight::detail::type_list<Ss...>) {
-      std::size_t i = 0;
-      (named.emplace_back(name_of_schema<Ss>(), counts[i++]), ...);
-    }(typename F::records{});
+    for (std::size_t kind = 0; kind < counts.size(); ++kind) named.emplace_back(kind_name<F>(kind), counts[kind]);
   });
   return named;
 }

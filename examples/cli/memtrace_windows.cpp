@@ -88,7 +88,7 @@ table table_of(const arguments& asked, output& out) {
 /// Where no TIMESTAMP is, there is no time.
 void print_window(table& out, const std::string& folder, const indexed_window& one, std::uint64_t earliest) {
   const window& w = one.what;
-  out.number(w.tid).number(w.ordinal).number(w.begin).number(w.end).number(w.instructions).number(w.units);
+  out.id(w.tid).id(w.ordinal).number(w.begin).number(w.end).number(w.instructions).number(w.units);
   out.number(w.first_time).number(w.last_time);
   const bool has_time = w.first_time != 0;
   char after[32];

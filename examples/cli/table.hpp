@@ -63,10 +63,13 @@ class table {
   table& number(std::uint64_t value) {
     std::string digits;
     (void)backsight::text::decimal(std::back_inserter(digits), value);
-    // Numbers of threads and windows are names.
-    const bool is_name = current_key() == "tid" || current_key() == "window" || current_key() == "process" || current_key() == "thread" ||
-                         current_key() == "number";
-    if (format_ == form::text && !is_name) digits = with_thousands(std::move(digits));
+    if (format_ == form::text) digits = with_thousands(std::move(digits));
+    return plain(digits, digits);
+  }
+  /// A number that is a name, as those of threads and windows are: without commas. `-`, in JSON null, where there is none.
+  table& id(const std::optional<std::uint64_t>& value) {
+    if (!value) return plain("-", "null");
+    const std::string digits = std::to_string(*value);
     return plain(digits, digits);
   }
   /// A share of the whole, in percent; on a terminal the more striking the larger it is.
@@ -136,8 +139,6 @@ class table {
 
   [[nodiscard]] char separator() const noexcept { return format_ == form::csv ? ',' : '\t'; }
   [[nodiscard]] const column& current() const noexcept { return columns_[next_ - 1]; }
-  /// Of the cell that comes next.
-  [[nodiscard]] std::string_view current_key() const noexcept { return next_ < columns_.size() ? std::string_view(columns_[next_].key) : std::string_view(); }
   void pad(std::size_t size) {
     if (current().width > size) line_.append(current().width - size, ' ');
   }

@@ -4,7 +4,7 @@
 #include <cinttypes>
 #include <set>
 
-#include <backsight/core/print.hpp>
+#include <backsight/core/table.hpp>
 
 #include "xray_trace.hpp"
 
@@ -35,16 +35,12 @@ struct summary {
 
 template <record_format F>
 void count_kinds(const std::array<std::uint64_t, F::records::size>& counts, summary& to) {
-  [&]<class... Ss>(detail::type_list<Ss...>) {
-    std::size_t i = 0;
-    const auto add = [&](const char* name) {
-      const std::uint64_t count = counts[i++];
-      const auto same = std::ranges::find(to.kinds, std::string_view(name), [](const auto& kind) { return std::string_view(kind.first); });
-      if (same != to.kinds.end()) same->second += count;
-      else if (count != 0) to.kinds.emplace_back(name, count);
-    };
-    (add(name_of_schema<Ss>()), ...);
-  }(typename F::records{});
+  for (std::size_t kind = 0; kind < counts.size(); ++kind) {
+    const char* const name = kind_name<F>(kind);
+    const auto same = std::ranges::find(to.kinds, std::string_view(name), [](const auto& one) { return std::string_view(one.first); });
+    if (same != to.kinds.end()) same->second += counts[kind];
+    else if (counts[kind] != 0) to.kinds.emplace_back(name, counts[kind]);
+  }
 }
 
 template <order O>

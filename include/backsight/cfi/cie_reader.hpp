@@ -16,15 +16,16 @@ namespace backsight::cfi {
 
 namespace detail {
 
-/// Sees to it that CIEs are read once each, however the FDEs choose among them. Short ones may be read again, which costs
-/// no more than an FDE; long ones are kept. CIEs that overlap, so that together they are longer than their section, are
-/// refused: reading them would take more than linear time.
+/// Sees to it that CIEs are read once each, however the FDEs choose among them. Long ones are kept, and the first few
+/// short ones; other short ones may be read again, which costs no more than an FDE. CIEs that overlap, so that together
+/// they are longer than their section, are refused: reading them would take more than linear time.
 template <order O>
 class long_cies {
  public:
   explicit long_cies(const section<O>& from) noexcept : left_(from.bytes().size()) {}
 
   static constexpr std::uint64_t longest_short = 256;
+  static constexpr std::size_t most_short = 16;  // Kept. Files have two or three, by turns.
   /// The bytes of the CIE; 0 when it is short, or there is none.
   [[nodiscard]] static std::uint64_t length(const section<O>& from, std::uint64_t offset) noexcept {
     if (offset >= from.bytes().size() || from.bytes().size() - offset < 4) return 0;
@@ -43,7 +44,8 @@ class long_cies {
 
 }  // namespace detail
 
-/// The CIEs of a section for one FDE after the other, in whatever order. Reads each in about the time of its own length.
+/// The CIEs of a section for one FDE after the other, in whatever order. Reads each in about the time of its own
+/// length.
 template <order O>
 class cie_reader {
  public:
@@ -54,18 +56,18 @@ class cie_reader {
     if (offset == offset_) [[likely]]
       return last_;
     offset_ = offset;
-    const std::uint64_t length = detail::long_cies<O>::length(section_, offset);
-    if (length == 0) return last_ = section_.cie_at(offset);
     if (const auto known = kept_.find(offset); known != kept_.end()) return last_ = known->second;
-    if (!long_.take(length)) return last_ = {errc::capacity, offset};
+    const std::uint64_t length = long_cies::length(section_, offset);
+    if (length != 0 && !long_.take(length)) return last_ = {errc::capacity, offset};
     last_ = section_.cie_at(offset);
-    kept_.emplace(offset, last_);
+    if (length != 0 || kept_.size() < long_cies::most_short) kept_.emplace(offset, last_);
     return last_;
   }
 
  private:
+  using long_cies = detail::long_cies<O>;
   section<O> section_;
-  detail::long_cies<O> long_;
+  long_cies long_;
   std::map<std::uint64_t, result<cie>> kept_;
   result<cie> last_{errc::not_found, 0};
   std::uint64_t offset_ = ~std::uint64_t{0};
@@ -82,15 +84,15 @@ class cie_loader {
     if (machine.holds_cie(offset)) [[likely]]
       return {};
     if (offset == failed_offset_) return failure_;
-    const std::uint64_t length = detail::long_cies<O>::length(section_, offset);
-    if (length == 0) return note(offset, machine.load_cie(offset));
     if (const auto known = kept_.find(offset); known != kept_.end()) {
       const loaded& kept = known->second;
       if (!kept.error) machine.load_cie(kept.from, kept.rules, kept.cfa, kept.return_address_signed);
       return note(offset, kept.error);
     }
-    if (!long_.take(length)) return note(offset, {errc::capacity, offset});
+    const std::uint64_t length = long_cies::length(section_, offset);
+    if (length != 0 && !long_.take(length)) return note(offset, {errc::capacity, offset});
     const trace_error error = machine.load_cie(offset);
+    if (length == 0 && kept_.size() >= long_cies::most_short) return note(offset, error);
     loaded& kept = kept_[offset];
     kept.error = error;
     if (!error) {
@@ -103,6 +105,7 @@ class cie_loader {
   }
 
  private:
+  using long_cies = detail::long_cies<O>;
   struct loaded {
     trace_error error;
     cie from;
@@ -116,7 +119,7 @@ class cie_loader {
   }
 
   section<O> section_;
-  detail::long_cies<O> long_;
+  long_cies long_;
   std::map<std::uint64_t, loaded> kept_;
   std::uint64_t failed_offset_ = ~std::uint64_t{0};
   trace_error failure_;

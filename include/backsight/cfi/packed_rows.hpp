@@ -10,8 +10,8 @@
 
 namespace backsight::cfi::detail {
 
-/// Rows on their way into a table, in ascending order of their addresses: most take two bytes, the distance from the row
-/// before and the number of the rule. So a table is built in less memory than its section takes.
+/// Rows on their way into a table, in ascending order of their addresses: most take two bytes, the distance from the
+/// row before and the number of the rule. So a table is built in less memory than its section takes.
 class packed_rows {
  public:
   static constexpr std::uint32_t no_rule = 0xffff;  ///< One more than a table has.
@@ -21,8 +21,8 @@ class packed_rows {
     std::uint32_t rule = no_rule;
   };
 
-  /// From `address` on this rule is in force, no_rule for none: up to the next row, which begins no earlier. Of rows that
-  /// begin together the last counts, and a row that says the same as the one before is none.
+  /// From `address` on this rule is in force, no_rule for none: up to the next row, which begins no earlier. Of rows
+  /// that begin together the last counts, and a row that says the same as the one before is none.
   [[gnu::always_inline]] void add(std::uint64_t address, std::uint32_t rule) {
     if (address == last_.start && pending_) [[unlikely]]
       take_back();
@@ -30,6 +30,11 @@ class packed_rows {
     if (pending_) write();
     last_ = {address, rule};
     pending_ = true;
+  }
+  /// Ends the rows: a reader needs that.
+  void close() {
+    if (pending_) write();
+    pending_ = false;
   }
   [[nodiscard]] std::size_t size() const noexcept { return written_count_ + (pending_ ? 1 : 0); }
 
@@ -53,26 +58,19 @@ class packed_rows {
     pending_ = to.pending;
   }
 
-  /// Reads the rows one after the other; rows must not be added meanwhile.
+  /// Reads the rows one after the other; rows must be closed.
   class reader {
    public:
     reader() = default;
-    explicit reader(const packed_rows& of) noexcept : of_(&of), left_(of.size()) { advance(); }
+    explicit reader(const packed_rows& of) noexcept : of_(&of) { advance(); }
     [[nodiscard]] bool done() const noexcept { return done_; }
     [[nodiscard]] const row& current() const noexcept { return current_; }
     /// Goes to the next row.
     [[gnu::always_inline]] void advance() noexcept {
-      if (left_ == 0) [[unlikely]] {
-        done_ = true;
-        return;
-      }
-      --left_;
-      if (left_ == 0 && of_->pending_) [[unlikely]] {
-        current_ = of_->last_;
-        return;
-      }
       if (at_ == end_) [[unlikely]]
         next_chunk();
+      if (done_) [[unlikely]]
+        return;
       auto byte = std::to_integer<std::uint8_t>(*at_++);
       if (byte < long_distance) [[likely]] {
         current_.start += byte;
@@ -93,12 +91,16 @@ class packed_rows {
 
    private:
     void next_chunk() noexcept {
+      if (chunk_ == of_->chunks_.size()) {
+        done_ = true;
+        return;
+      }
       const chunk& next = of_->chunks_[chunk_++];
       at_ = next.bytes.data();
       end_ = at_ + (chunk_ == of_->chunks_.size() ? of_->used() : next.used);
     }
     const packed_rows* of_ = nullptr;
-    std::size_t chunk_ = 0, left_ = 0;
+    std::size_t chunk_ = 0;
     const std::byte* at_ = nullptr;
     const std::byte* end_ = nullptr;
     row current_;

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include <backsight/cfi/numbering.hpp>
 #include <backsight/cfi/table_format.hpp>
 #include <backsight/cfi/table_search.hpp>
 #include <backsight/core/record.hpp>
@@ -26,36 +27,29 @@ struct bucket_rows {
 class row_sequences {
  public:
   struct sequence {
-    std::vector<std::uint8_t> distances, ids;  // Of each row; the first distance is 0.
+    std::array<std::uint8_t, most_sequence_rows> distances{}, ids{};  // Of each row; the first distance is 0.
+    std::uint8_t rows = 0;
   };
 
-  row_sequences() : edges_(edge_slots), ends_(256), starts_some_(256) {}
-
-  void add(const sequence& made) {
-    std::uint32_t node = made.ids[0];
-    starts_some_[node] = true;
-    for (std::size_t k = 1; k < made.ids.size(); ++k) {
-      const std::uint32_t key = key_of(node, made.distances[k] - std::uint32_t{made.distances[k - 1]}, made.ids[k]);
-      edge& at = edges_[slot_of(key)];
-      if (at.key == 0) {
-        at = {key, static_cast<std::uint32_t>(ends_.size())};
-        ends_.push_back(0);
-      }
-      node = at.to;
-    }
-    all_.push_back(made);
-    ends_[node] = static_cast<std::uint8_t>(all_.size());
+  row_sequences() = default;
+  explicit row_sequences(std::vector<sequence> all) : all_(std::move(all)) {
+    std::size_t rows = 0;
+    for (const sequence& one : all_) rows += one.rows;
+    edge_bits_ = static_cast<unsigned>(std::bit_width(rows * 2));
+    edges_.resize(std::size_t{1} << edge_bits_);
+    ends_.resize(256);
+    for (std::size_t i = 0; i < all_.size(); ++i) plant(all_[i], static_cast<std::uint8_t>(i + 1));
   }
   [[nodiscard]] std::size_t size() const noexcept { return all_.size(); }
 
-  /// The longest sequence that the rows from `first` on begin with: its number and how many rows it has; 0 rows for none.
+  /// The longest sequence that the rows from `first` on begin with: its number and how many rows it has; 0 rows for
+  /// none.
   struct found {
     std::size_t number = 0, rows = 0;
   };
   [[nodiscard]] found match(const bucket_rows& in, std::size_t first) const noexcept {
     found best;
     std::uint32_t node = in.ids[first];
-    if (!starts_some_[node]) return best;
     for (std::size_t i = first + 1; i < in.count; ++i) {
       const std::uint32_t key = key_of(node, in.starts[i] - std::uint32_t{in.starts[i - 1]}, in.ids[i]);
       const edge& at = edges_[slot_of(key)];
@@ -65,17 +59,19 @@ class row_sequences {
     }
     return best;
   }
+  /// Some sequence begins with a row of this id.
+  [[nodiscard]] bool starts_with(std::uint8_t id) const noexcept { return starts_some_[id] != 0; }
 
   [[nodiscard]] owned_record<table_sequence, order::little> image(std::size_t number) const noexcept {
     const sequence& s = all_[number];
     std::array<std::byte, 15> distances{};
     std::array<std::byte, 16> ids{};
-    for (std::size_t k = 0; k < s.ids.size(); ++k) {
+    for (std::size_t k = 0; k < s.rows; ++k) {
       if (k > 0) distances[k - 1] = static_cast<std::byte>(s.distances[k]);
       ids[k] = static_cast<std::byte>(s.ids[k]);
     }
     return owned_record<table_sequence, order::little>{}
-        .set(table_sequence::more, static_cast<std::uint8_t>(s.ids.size() - 1))
+        .set(table_sequence::more, static_cast<std::uint8_t>(s.rows - 1))
         .set(table_sequence::distances, distances)
         .set(table_sequence::ids, ids);
   }
@@ -85,49 +81,65 @@ class row_sequences {
   struct edge {
     std::uint32_t key = 0, to = 0;
   };
-  static constexpr unsigned edge_bits = 12;
-  static constexpr std::size_t edge_slots = std::size_t{1} << edge_bits;
-  static_assert(most_sequences * most_sequence_rows * 2 <= edge_slots);
 
+  void plant(const sequence& one, std::uint8_t end) {
+    std::uint32_t node = one.ids[0];
+    starts_some_[node] = 1;
+    for (std::size_t k = 1; k < one.rows; ++k) {
+      const std::uint32_t key = key_of(node, one.distances[k] - std::uint32_t{one.distances[k - 1]}, one.ids[k]);
+      edge& at = edges_[slot_of(key)];
+      if (at.key == 0) {
+        at = {key, static_cast<std::uint32_t>(ends_.size())};
+        ends_.push_back(0);
+      }
+      node = at.to;
+    }
+    ends_[node] = end;
+  }
   [[nodiscard]] static std::uint32_t key_of(std::uint32_t node, std::uint32_t distance, std::uint8_t id) noexcept {
     return (node << 16U | distance << 8U | id) + 1;
   }
   [[nodiscard]] std::size_t slot_of(std::uint32_t key) const noexcept {
-    std::size_t at = (key * 0x9e3779b1U) >> (32 - edge_bits);
-    while (edges_[at].key != key && edges_[at].key != 0) at = (at + 1) & (edge_slots - 1);
+    std::size_t at = (key * 0x9e3779b1U) >> (32 - edge_bits_);
+    while (edges_[at].key != key && edges_[at].key != 0) at = (at + 1) & (edges_.size() - 1);
     return at;
   }
 
-  std::vector<edge> edges_;
+  unsigned edge_bits_ = 0;          // There are so many slots, 2 to this: more than two for each row of a sequence.
+  std::vector<edge> edges_;         // Empty while there are no sequences, and nothing starts with any.
   std::vector<std::uint8_t> ends_;  // Of a node: the sequence that ends there and 1, or 0.
-  std::vector<bool> starts_some_;
+  std::array<std::uint8_t, 256> starts_some_{};
   std::vector<sequence> all_;
 };
 
-/// Learns sequences from a sample of rows: makes the most frequent pair of neighbours one symbol, again and again. A pair's
-/// count is kept up to date where symbols change, so that all of it takes little more than linear time.
+/// Learns sequences from a sample of rows: makes the most frequent pair of neighbours one symbol, again and again. A
+/// pair's count is kept up to date where symbols change, so that all of it takes little more than linear time.
 class sequence_learner {
  public:
+  /// Room for so many rows is made at once.
+  explicit sequence_learner(std::size_t rows) { symbols_.reserve(rows); }
+
   /// Adds the rows of a bucket.
   void add(const bucket_rows& rows) {
     for (std::size_t i = 0; i < rows.count; ++i) {
       const bool last = i + 1 == rows.count;
       const auto here = static_cast<std::uint32_t>(symbols_.size());
-      symbols_.push_back({rows.ids[i], rows.starts[i], i == 0 ? none : here - 1, last ? none : here + 1});
+      symbols_.push_back({rows.ids[i], rows.starts[i], i == 0 ? none : here - 1, last ? none : here + 1, none});
     }
   }
   [[nodiscard]] std::size_t size() const noexcept { return symbols_.size(); }
 
-  /// Fills `out`. `rows` is the number of rows that the sample stands for: a sequence has to save its own bytes.
-  void learn(std::size_t rows, row_sequences& out) {
-    if (symbols_.empty()) return;
+  /// The sequences. `rows` is the number of rows that the sample stands for: a sequence has to save its own bytes.
+  [[nodiscard]] std::vector<row_sequences::sequence> learn(std::size_t rows) {
+    std::vector<row_sequences::sequence> made;
+    if (symbols_.empty()) return made;
     kinds_.resize(256);
-    for (std::size_t id = 0; id < 256; ++id) kinds_[id].rows = {{0}, {static_cast<std::uint8_t>(id)}};
-    slot_bits_ = static_cast<unsigned>(std::bit_width(symbols_.size() * 4));
-    slots_.assign(std::size_t{1} << slot_bits_, 0);
-    pair_of_.assign(symbols_.size(), none);
-    pairs_.reserve(symbols_.size());
-    for (std::uint32_t i = 0; i < symbols_.size(); ++i) ++kinds_[symbols_[i].id].uses;
+    for (std::size_t id = 0; id < 256; ++id) {
+      kinds_[id].rows.ids[0] = static_cast<std::uint8_t>(id);
+      kinds_[id].rows.rows = 1;
+    }
+    places_.reserve(symbols_.size());
+    for (const symbol& s : symbols_) ++kinds_[s.id].uses;
     for (std::uint32_t i = 0; i < symbols_.size(); ++i) count_pair(i);
     queue_new_counts();
     const double scale = static_cast<double>(rows) / static_cast<double>(symbols_.size());
@@ -142,72 +154,67 @@ class sequence_learner {
     }
     // What grew into others may not be worth its bytes any more.
     for (std::size_t i = 256; i < kinds_.size(); ++i) {
-      if (saves(kinds_[i].uses, kinds_[i].rows.ids.size() - 1)) out.add(kinds_[i].rows);
+      if (saves(kinds_[i].uses, kinds_[i].rows.rows - std::size_t{1})) made.push_back(kinds_[i].rows);
     }
+    return made;
   }
 
  private:
   static constexpr std::uint32_t none = 0xffffffffU;
 
   struct symbol {
-    std::uint32_t id = 0;     // Of a row, or 256 and the number of a sequence.
-    std::uint32_t start = 0;  // Of its first row, in granules of the bucket.
+    std::uint16_t id = 0;     // Of a row, or 256 and the number of a sequence.
+    std::uint16_t start = 0;  // Of its first row, in granules of the bucket.
     std::uint32_t before = none, behind = none;
+    std::uint32_t begins = none;  // The pair that it is the first of.
   };
   struct symbol_kind {
     row_sequences::sequence rows;
-    std::size_t uses = 0;
-    [[nodiscard]] std::uint32_t extent() const noexcept { return rows.distances.back(); }
+    std::uint32_t uses = 0;
+    [[nodiscard]] std::uint32_t extent() const noexcept { return rows.distances[rows.rows - std::size_t{1}]; }
   };
   struct pair {
-    std::uint32_t first = 0, distance = 0, second = 0;
+    std::uint16_t first = 0, second = 0;
+    std::uint32_t distance = 0;
     std::uint32_t count = 0;
+    std::uint32_t first_place = none, last_place = none;
     bool is_new = true;
-    std::vector<std::uint32_t> places;  // Symbols that began it once.
+  };
+  /// A symbol that began a pair once, or a pair that waits at a count; and the next of its list.
+  struct link {
+    std::uint32_t what = 0, next = none;
   };
 
   [[nodiscard]] bool may_join(std::uint32_t a, std::uint32_t distance, std::uint32_t b) const noexcept {
-    const symbol_kind& x = kinds_[a];
-    const symbol_kind& y = kinds_[b];
-    return a != bucket_rows::rare && b != bucket_rows::rare && x.rows.ids.back() != id_aligned_gap &&
-           x.rows.ids.size() + y.rows.ids.size() <= most_sequence_rows && distance + y.extent() <= 255;
-  }
-  /// The number of the pair that a symbol begins.
-  [[nodiscard]] std::uint32_t pair_number(std::uint32_t a, std::uint32_t distance, std::uint32_t b) {
-    const std::uint64_t hash = ((std::uint64_t{a} << 20 | std::uint64_t{distance} << 10 | b) + 1) * 0x9e3779b97f4a7c15U;
-    for (auto at = static_cast<std::size_t>(hash >> (64 - slot_bits_));; at = (at + 1) & (slots_.size() - 1)) {
-      if (slots_[at] == 0) {
-        // So many pairs are far more than a sample has.
-        if (pairs_.size() * 2 >= slots_.size()) return none;
-        pairs_.push_back({a, distance, b, 0, true, {}});
-        slots_[at] = static_cast<std::uint32_t>(pairs_.size());
-        return slots_[at] - 1;
-      }
-      const pair& p = pairs_[slots_[at] - 1];
-      if (p.first == a && p.distance == distance && p.second == b) return slots_[at] - 1;
-    }
+    const row_sequences::sequence& x = kinds_[a].rows;
+    return a != bucket_rows::rare && b != bucket_rows::rare && x.ids[x.rows - std::size_t{1}] != id_aligned_gap &&
+           std::size_t{x.rows} + kinds_[b].rows.rows <= most_sequence_rows && distance + kinds_[b].extent() <= 255;
   }
   void count_pair(std::uint32_t i) {
-    const symbol& s = symbols_[i];
+    symbol& s = symbols_[i];
     if (s.behind == none) return;
     const symbol& t = symbols_[s.behind];
-    const std::uint32_t distance = t.start - s.start;
+    const auto distance = static_cast<std::uint32_t>(t.start - s.start);
     if (!may_join(s.id, distance, t.id)) return;
-    const std::uint32_t number = pair_number(s.id, distance, t.id);
-    if (number == none) return;
-    pair_of_[i] = number;
+    const std::uint32_t number = numbers_.number({std::uint64_t{s.id} << 32 | std::uint64_t{distance} << 16 | t.id});
+    if (number == pairs_.size()) pairs_.push_back({s.id, t.id, distance});
     pair& p = pairs_[number];
+    const auto place = static_cast<std::uint32_t>(places_.size());
+    places_.push_back({i, none});
+    (p.last_place == none ? p.first_place : places_[p.last_place].next) = place;
+    p.last_place = place;
+    s.begins = number;
     ++p.count;
-    p.places.push_back(i);
     if (p.is_new) {
       p.is_new = false;
       grown_.push_back(number);
     }
   }
-  void forget_pair(std::uint32_t i) {
-    if (pair_of_[i] == none) return;
-    --pairs_[pair_of_[i]].count;
-    pair_of_[i] = none;
+  void forget_pair(std::uint32_t i) noexcept {
+    symbol& s = symbols_[i];
+    if (s.begins == none) return;
+    --pairs_[s.begins].count;
+    s.begins = none;
   }
   /// Puts pairs that were counted up where most_frequent finds them.
   void queue_new_counts() {
@@ -219,35 +226,38 @@ class sequence_learner {
   }
   void queue(std::uint32_t number) {
     const std::size_t count = pairs_[number].count;
-    if (queued_.size() <= count) queued_.resize(count + 1);
-    queued_[count].push_back(number);
+    if (queued_.size() <= count) queued_.resize(count + 1, none);
+    waiting_.push_back({number, queued_[count]});
+    queued_[count] = static_cast<std::uint32_t>(waiting_.size() - 1);
   }
   /// The pair that occurs most often, once at least; counts may have fallen since it was queued.
   [[nodiscard]] std::uint32_t most_frequent() {
     while (queued_.size() > 1) {
-      if (queued_.back().empty()) {
+      if (queued_.back() == none) {
         queued_.pop_back();
         continue;
       }
-      const std::uint32_t number = queued_.back().back();
-      queued_.back().pop_back();
-      if (pairs_[number].count + 1 == queued_.size()) return number;
-      if (pairs_[number].count != 0) queue(number);
+      const link first = waiting_[queued_.back()];
+      queued_.back() = first.next;
+      if (pairs_[first.what].count + 1 == queued_.size()) return first.what;
+      if (pairs_[first.what].count != 0) queue(first.what);
     }
     return none;
   }
   void merge(std::uint32_t number) {
     const pair of = pairs_[number];
-    const auto made = static_cast<std::uint32_t>(kinds_.size());
+    const auto made = static_cast<std::uint16_t>(kinds_.size());
     symbol_kind joined{kinds_[of.first].rows, 0};
-    for (std::size_t k = 0; k < kinds_[of.second].rows.ids.size(); ++k) {
-      joined.rows.distances.push_back(static_cast<std::uint8_t>(of.distance + kinds_[of.second].rows.distances[k]));
-      joined.rows.ids.push_back(kinds_[of.second].rows.ids[k]);
+    const row_sequences::sequence& more = kinds_[of.second].rows;
+    for (std::size_t k = 0; k < more.rows; ++k) {
+      joined.rows.distances[joined.rows.rows] = static_cast<std::uint8_t>(of.distance + more.distances[k]);
+      joined.rows.ids[joined.rows.rows++] = more.ids[k];
     }
-    kinds_.push_back(std::move(joined));
-    for (const std::uint32_t i : of.places) {
-      if (pair_of_[i] != number) continue;
+    kinds_.push_back(joined);
+    for (std::uint32_t place = of.first_place; place != none; place = places_[place].next) {
+      const std::uint32_t i = places_[place].what;
       symbol& s = symbols_[i];
+      if (s.begins != number) continue;
       const std::uint32_t second = s.behind;
       forget_pair(i);
       forget_pair(second);
@@ -264,14 +274,14 @@ class sequence_learner {
     queue_new_counts();
   }
 
-  unsigned slot_bits_ = 0;  // There are so many slots, 2 to this: more than four for each symbol.
   std::vector<symbol> symbols_;
   std::vector<symbol_kind> kinds_;  // By id.
+  numbering<1> numbers_;            // Of pairs, by symbols and distance.
   std::vector<pair> pairs_;
-  std::vector<std::uint32_t> pair_of_;  // Of a symbol: the pair that it begins.
-  std::vector<std::uint32_t> slots_;    // A pair's number and 1, by hash.
+  std::vector<link> places_;
   std::vector<std::uint32_t> grown_;
-  std::vector<std::vector<std::uint32_t>> queued_;  // By count.
+  std::vector<std::uint32_t> queued_;  // By count: the first of a list in `waiting_`.
+  std::vector<link> waiting_;
 };
 
 }  // namespace backsight::cfi::detail

@@ -12,8 +12,9 @@
 
 namespace backsight::cfi {
 
-/// Builds an unwind table from rows of any source. `each(take)` calls `take(row, cie, expressions)` for one row after the
-/// other, ascending by address and without overlaps; of the CIE the return address register and the signal mark count, and
+/// Builds an unwind table from rows of any source. `each(take)` calls `take(row, cie, expressions)` for one row after
+/// the other, ascending by address and without overlaps; of the CIE the return address register and the signal mark
+/// count, and
 /// `expressions` are the bytes that expressions of the row lie in. Errors: those of build_table.
 template <class Arch, class Each>
 [[nodiscard]] result<table> build_table_of_rows(const table_options& options, Each&& each) {
@@ -26,6 +27,7 @@ template <class Arch, class Each>
     covered = r.end;
   });
   rows.add(covered, rows.no_rule);
+  rows.close();
   auto bytes = encoder.encode(rows, options.build_id);
   if (!bytes) return bytes.error();
   return table::of_encoder(std::move(*bytes));

@@ -54,8 +54,8 @@ class table {
 struct table_options {
   table_profile profile = table_profile::callee_saved;
   byte_view build_id;
-  /// Look for runs of rows that come again and again, which makes a table a third smaller. Worth its time where a table is kept or is
-  /// large; false for tables of parts that are used a few times.
+  /// Look for runs of rows that come again and again, which makes a table a third smaller. Worth its time where a table
+  /// is kept or is large; false for tables of parts that are used a few times.
   bool find_sequences = true;
 };
 
@@ -125,9 +125,10 @@ void collect_entries(const section<O>& from, std::uint32_t number, std::vector<t
 
 namespace detail {
 
+/// The rows of FDEs, with rules numbered by the encoder. What reading them takes is given back with the end.
 template <class Arch, order O, class Report>
-[[nodiscard]] result<table> build_from_entries(std::span<const section<O>> sections, std::vector<table_entry> entries,
-                                               const table_options& options, Report& report) {
+[[nodiscard]] packed_rows read_rows(std::span<const section<O>> sections, std::vector<table_entry> entries,
+                                    table_encoder<Arch>& encoder, Report& report) {
   const auto before = [](const table_entry& a, const table_entry& b) {
     if (a.begin != b.begin) return a.begin < b.begin;
     if (a.section != b.section) return a.section < b.section;
@@ -135,7 +136,6 @@ template <class Arch, order O, class Report>
   };
   if (!std::is_sorted(entries.begin(), entries.end(), before)) std::sort(entries.begin(), entries.end(), before);
 
-  table_encoder<Arch> encoder(options.profile);
   packed_rows rows;
   std::vector<context<>> memory(1);
   std::vector<cie_loader<Arch, O>> cies(sections.begin(), sections.end());
@@ -179,7 +179,15 @@ template <class Arch, order O, class Report>
     if (e.section == 0) first_section_covered = std::max(first_section_covered, e.end);
   }
   rows.add(covered, rows.no_rule);
-  std::vector<table_entry>().swap(entries);  // Their memory is that of the table now; an empty list would keep it.
+  rows.close();
+  return rows;
+}
+
+template <class Arch, order O, class Report>
+[[nodiscard]] result<table> build_from_entries(std::span<const section<O>> sections, std::vector<table_entry> entries,
+                                               const table_options& options, Report& report) {
+  table_encoder<Arch> encoder(options.profile);
+  const packed_rows rows = read_rows<Arch>(sections, std::move(entries), encoder, report);
   auto bytes = encoder.encode(rows, options.build_id, options.find_sequences);
   if (!bytes) return bytes.error();
   return table::of_encoder(std::move(*bytes));
@@ -191,8 +199,8 @@ template <class Arch, order O, class Report>
 /// with the nearest start counts, and of those with the same start the first in its section. An FDE in error is left
 /// out and reported: `report(trace_error, section_number)`. Time is about that of interpreting the sections once;
 /// memory is about 2 bytes for each row and either 24 for each FDE or the table twice, less than the sections. Errors:
-/// errc::capacity (more than 65,535 distinct rules, rows at all of 256 addresses, or rules much longer than what they are
-/// made of).
+/// errc::capacity (more than 65,535 distinct rules, rows at all of 256 addresses, or rules much longer than what they
+/// are made of).
 template <class Arch, order O, class Report>
 [[nodiscard]] result<table> build_table(std::span<const section<O>> sections, const table_options& options,
                                         Report&& report) {
@@ -210,8 +218,8 @@ template <class Arch, order O>
 }
 
 /// As above, for the FDEs that a .eh_frame_hdr lists: for an image in memory, where the end of .eh_frame is not known.
-/// Pairs that lead to no FDE are left out. A header without a table lists none: see eh_frame_extent. Also errc::capacity
-/// for pairs that lead to FDEs which overlap.
+/// Pairs that lead to no FDE are left out. A header without a table lists none: see eh_frame_extent. Also
+/// errc::capacity for pairs that lead to FDEs which overlap.
 template <class Arch, order O>
 [[nodiscard]] result<table> build_table(const section<O>& from, const header_table<O>& listed,
                                         const table_options& options = {}) {

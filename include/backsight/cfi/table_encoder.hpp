@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -66,8 +67,8 @@ class table_encoder {
   }
 
  private:
-  // Where the return address is saved, the place of the CFA and whether it is read from there; then the registers, a byte
-  // each, all in words of the machine.
+  // Where the return address is saved, the place of the CFA and whether it is read from there; then the registers, a
+  // byte each, all in words of the machine.
   using packed_words = typename numbering<rule_bytes / 8>::words;
   static constexpr unsigned key_register = 32, key_signed = 40, key_shape = 42, key_signal = 45, key_registers = 46;
   static constexpr unsigned word_cfa = 8, word_cfa_saved = 16;
@@ -153,14 +154,14 @@ class table_encoder {
     keep_packed(rule_shape::common, words, c);
     return true;
   }
-  /// Puts an offset from the CFA into a lane, in words of the machine. In words of 64 bits, not bytes in memory: to load
-  /// what was stored in pieces takes longer than all the rest.
+  /// Puts an offset from the CFA into a lane, in words of the machine. In words of 64 bits, not bytes in memory: to
+  /// load what was stored in pieces takes longer than all the rest.
   [[nodiscard]] static bool put(packed_words& words, std::size_t lane, std::int64_t offset) noexcept {
-    constexpr std::int64_t word = Arch::address_size;
-    if (offset % word != 0 || offset == 0 || offset / word > 127 || offset / word < -128) return false;
+    constexpr unsigned word_bits = std::countr_zero(std::uint64_t{Arch::address_size});
+    const auto word = static_cast<std::int8_t>(offset >> word_bits);
+    if (word == 0 || std::int64_t{word} * Arch::address_size != offset) return false;
     std::uint64_t& to = words[lane / 8];
-    to = (to & ~(std::uint64_t{0xff} << lane % 8 * 8)) | std::uint64_t{static_cast<std::uint8_t>(offset / word)}
-                                                             << lane % 8 * 8;
+    to = (to & ~(std::uint64_t{0xff} << lane % 8 * 8)) | std::uint64_t{static_cast<std::uint8_t>(word)} << lane % 8 * 8;
     return true;
   }
   void keep_packed(rule_shape shape, const packed_words& words, const cie& c) {
@@ -172,8 +173,8 @@ class table_encoder {
     const auto keep = [&](std::uint32_t reg) {
       return profile_ == table_profile::all || c.signal_frame || column(reg, c) != column_other;
     };
-    // A long expression stands for itself in the key: writing it for every row of a function would take more than linear
-    // time.
+    // A long expression stands for itself in the key: writing it for every row of a function would take more than
+    // linear time.
     text_.clear();
     const auto push = [&](std::byte b) { text_.push_back(b); };
     std::size_t long_bytes = 0;

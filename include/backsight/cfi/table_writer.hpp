@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <vector>
 
 #include <backsight/cfi/packed_rows.hpp>
@@ -49,8 +50,8 @@ class table_writer {
   }
 
  private:
-  // Sequences are learnt from a sixteenth of the rows, 512 to 4096, in pieces from all over the file. 4096 of every file
-  // take a tenth more time for tables that are half a percent smaller.
+  // Sequences are learnt from a sixteenth of the rows, 512 to 4096, in pieces from all over the file. 4096 of every
+  // file take a tenth more time for tables that are half a percent smaller.
   static constexpr std::size_t sample_pieces = 16, least_piece = 32, largest_piece = 256;
   static constexpr std::uint64_t longest_hole = 64;  // Pages without a row that are worth storing to keep a run whole.
 
@@ -82,9 +83,9 @@ class table_writer {
     piece_rows_ = std::clamp(rows_.size() / (sample_pieces * sample_pieces), least_piece, largest_piece);
     const std::size_t between = std::max(rows_.size() / sample_pieces, piece_rows_);
     std::uint64_t bits = 16;
-    std::size_t row = 0;
-    for (window at{packed_rows::reader(rows_)}; !at.done; ++row) {
-      if (row % between == 0) pieces_.push_back(at);
+    std::size_t to_piece = 0;
+    for (window at{packed_rows::reader(rows_)}; !at.done; --to_piece) {
+      if (to_piece == 0) pieces_.push_back(window(at)), to_piece = between;
       bits |= at.now.start;
       if (at.now.rule != packed_rows::no_rule) ++uses_[at.now.rule];
       else if (at.is_aligned_gap()) ++uses_behind_gaps_[at.next.current().rule];
@@ -110,7 +111,8 @@ class table_writer {
   }
 
   /// Takes the rows of a bucket. Rules from `first_sequence` on have no id of their own; their numbers go to `rare_`.
-  void take_bucket(window& at, std::uint64_t begin, std::uint8_t first_sequence) {
+  void take_bucket(window& from, std::uint64_t begin, std::uint8_t first_sequence) {
+    window at = from;  // A local one stays in registers.
     const std::uint64_t bytes = granule_.bytes(256);
     std::size_t count = 0;
     rare_.clear();
@@ -130,13 +132,14 @@ class table_writer {
       }
       at.advance();
     }
+    from = at;
     bucket_.count = count;
   }
 
   void learn_sequences() {
     sequences_ = {};
     if (!of_.find_sequences) return;
-    sequence_learner learner;
+    sequence_learner learner(pieces_.size() * piece_rows_ + 256);
     std::size_t rows = 0;
     for (window at : pieces_) {
       rows += piece_rows_;
@@ -147,7 +150,7 @@ class table_writer {
         learner.add(bucket_);
       }
     }
-    learner.learn(rows_.size(), sequences_);
+    sequences_ = row_sequences(learner.learn(rows_.size()));
   }
 
   /// Writes runs, pages and blocks; false when more rows begin in a bucket than it has room for.
@@ -193,9 +196,11 @@ class table_writer {
   void join_sequences(std::uint8_t first_sequence) noexcept {
     std::size_t kept = 0;
     for (std::size_t k = 0; k < bucket_.count; ++kept) {
-      const auto found = sequences_.match(bucket_, k);
+      const std::uint8_t id = bucket_.ids[k];
+      row_sequences::found found;
+      if (sequences_.starts_with(id)) found = sequences_.match(bucket_, k);
       bucket_.starts[kept] = bucket_.starts[k];
-      bucket_.ids[kept] = found.rows == 0 ? bucket_.ids[k] : static_cast<std::uint8_t>(first_sequence + found.number);
+      bucket_.ids[kept] = found.rows == 0 ? id : static_cast<std::uint8_t>(first_sequence + found.number);
       k += found.rows == 0 ? 1 : found.rows;
     }
     bucket_.count = kept;
@@ -212,6 +217,11 @@ class table_writer {
     blocks_.resize(begin + 2 * count);
     std::byte* starts = blocks_.data() + begin;
     std::byte* ids = starts + count;
+    if (rare_.empty()) {
+      std::memcpy(starts, bucket_.starts.data(), count);
+      std::memcpy(ids, bucket_.ids.data(), count);
+      return count;
+    }
     const auto put = [&](std::size_t k, std::size_t id) {
       *starts++ = static_cast<std::byte>(bucket_.starts[k]);
       *ids++ = static_cast<std::byte>(id);

@@ -52,6 +52,18 @@ TEST_CASE("a timeline names threads once, in front of their events, and its call
   CHECK(faults == std::vector<std::uint64_t>{5});
 }
 
+TEST_CASE("calls that a part of a timeline leaves open end with it where another part goes on with their thread") {
+  const test::call_parts trace{.parts = {{enter(1, 1), enter(2, 2), of_thread(enter(3, 3), 2), enter(4, 4), exit(4, 5)},
+                                         {enter(5, 8), exit(5, 9)}},
+                               .damage = {}};
+  written out;
+  emit::timeline(out, trace, [](std::string_view, const fault&) {});
+  // Those of a thread that does not go on are left to the reader.
+  CHECK(out.lines == std::vector<std::string>{"process 1 it", "+f1 1/1 @10", "+f2 1/1 @20", "thread 2 t2",
+                                              "+f3 1/2 @30", "+f4 1/1 @40", "-f4 1/1 @50", "-f2 1/1 @50", "-f1 1/1 @50",
+                                              "+f5 1/1 @80", "-f5 1/1 @90"});
+}
+
 TEST_CASE("Chrome's and Perfetto's traces hold the names of threads and processes") {
   const test::call_parts trace{.parts = {{of_thread(enter(2, 2), 2), of_thread(exit(2, 6), 2)}}, .damage = {}};
   std::string json;

@@ -35,6 +35,12 @@ class call_stacks {
     return *last_;
   }
 
+  /// f(pair of process and thread, stack) for each stack, by process and thread.
+  template <class F>
+  void for_each(F&& f) const {
+    for (const auto& [thread, stack] : stacks_) f(thread, stack);
+  }
+
   /// Counts what is still open as unfinished and forgets all stacks: the end of a part.
   void finish() {
     for (auto& [thread, stack] : stacks_) {

@@ -3,9 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <set>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <backsight/analysis/call_stacks.hpp>
 #include <backsight/analysis/run.hpp>
@@ -24,29 +26,51 @@ concept timeline_writer =
 
 /// Writes all events of a trace to a timeline, part after part, and the names of threads and processes that the trace knows in
 /// front of their first events. Calls nest whatever the trace left out: an exit that closes several calls ends each of them, one
-/// that closes none is dropped. `on_fault(file, fault)` is called for what cannot be read. Precedes writer.finish().
-/// Keeps the stacks of a part, and the numbers of threads and processes.
+/// that closes none is dropped, and calls that a part leaves open end with its last event where another part goes on with their
+/// thread, as that begins with an empty stack. `on_fault(file, fault)` is called for what cannot be read. Precedes
+/// writer.finish(). Keeps the stacks of a part, the calls that parts left open, and the numbers of threads and processes.
 template <timeline_writer Writer, call_trace T, class OnFault>
 void timeline(Writer& writer, const T& trace, OnFault&& on_fault) {
-  std::set<std::pair<std::int64_t, std::uint64_t>> threads;
+  using thread_key = std::pair<std::int64_t, std::uint64_t>;
+  struct open_calls {
+    std::vector<std::uint64_t> functions;
+    std::uint64_t last_time = 0;
+  };
+  std::set<thread_key> threads;
   std::set<std::int64_t> processes;
+  std::map<thread_key, open_calls> left_open;
+  const auto call_ends = [&](const thread_key& key, std::uint64_t function, std::uint64_t time) {
+    writer.event(event_kind::exit, trace.function_name(function), key.first, static_cast<std::int64_t>(key.second),
+                 trace.to_ns(time));
+  };
   for (std::size_t part = 0; part < trace.part_count(); ++part) {
     analysis::call_stacks stacks;
+    std::map<thread_key, std::uint64_t> last_times;
+    std::uint64_t* last_time = nullptr;
     const analysis::call_stack* last = nullptr;
     trace.part(part).for_each_event(
         [&](const auto& event) {
           const auto process = static_cast<std::int64_t>(event.process);
           const auto thread = static_cast<std::int64_t>(event.thread);
           analysis::call_stack& stack = stacks.of(event);
-          if (std::exchange(last, &stack) != &stack &&
-              threads.emplace(process, static_cast<std::uint64_t>(event.thread)).second) {
-            if (processes.insert(process).second) {
-              const auto& name = trace.process_name(process);
-              if (!std::string_view(name).empty()) writer.process(process, name);
+          if (std::exchange(last, &stack) != &stack) {
+            const thread_key key{process, static_cast<std::uint64_t>(event.thread)};
+            last_time = &last_times[key];
+            if (threads.insert(key).second) {
+              if (processes.insert(process).second) {
+                const auto& name = trace.process_name(process);
+                if (!std::string_view(name).empty()) writer.process(process, name);
+              }
+              const auto& name = trace.thread_name(process, key.second);
+              if (!std::string_view(name).empty()) writer.thread(process, thread, name);
+            } else if (const auto found = left_open.find(key); found != left_open.end()) {
+              for (auto function = found->second.functions.rbegin(); function != found->second.functions.rend();
+                   ++function)
+                call_ends(key, *function, found->second.last_time);
+              left_open.erase(found);
             }
-            const auto& name = trace.thread_name(process, static_cast<std::uint64_t>(event.thread));
-            if (!std::string_view(name).empty()) writer.thread(process, thread, name);
           }
+          *last_time = static_cast<std::uint64_t>(event.time);
           const auto emit = [&](event_kind kind, std::uint64_t function) {
             const auto& name = trace.function_name(function);
             writer.event(kind, name, process, thread, trace.to_ns(event.time));
@@ -67,6 +91,12 @@ void timeline(Writer& writer, const T& trace, OnFault&& on_fault) {
               });
         },
         on_fault);
+    stacks.for_each([&](const thread_key& key, const analysis::call_stack& stack) {
+      if (stack.frames().empty()) return;
+      open_calls& open = left_open[key];
+      for (const analysis::call_stack::frame& frame : stack.frames()) open.functions.push_back(frame.function);
+      open.last_time = last_times[key];
+    });
   }
 }
 

@@ -95,9 +95,11 @@ set(BACKSIGHT_HEADERS
   include/backsight/core/builder.hpp
   include/backsight/core/bytes.hpp
   include/backsight/core/call_trace.hpp
+  include/backsight/core/checked.hpp
   include/backsight/core/checksum.hpp
   include/backsight/core/common_when.hpp
   include/backsight/core/condition.hpp
+  include/backsight/core/context_view.hpp
   include/backsight/core/cursor.hpp
   include/backsight/core/duration.hpp
   include/backsight/core/error.hpp
@@ -113,6 +115,7 @@ set(BACKSIGHT_HEADERS
   include/backsight/core/inplace_vector.hpp
   include/backsight/core/layout.hpp
   include/backsight/core/lines.hpp
+  include/backsight/core/mutable_span.hpp
   include/backsight/core/offset_of.hpp
   include/backsight/core/part.hpp
   include/backsight/core/print.hpp
@@ -121,6 +124,8 @@ set(BACKSIGHT_HEADERS
   include/backsight/core/record_span.hpp
   include/backsight/core/saved_index.hpp
   include/backsight/core/schema.hpp
+  include/backsight/core/schemas.hpp
+  include/backsight/core/split.hpp
   include/backsight/core/table.hpp
   include/backsight/core/tagged_format.hpp
   include/backsight/core/text.hpp

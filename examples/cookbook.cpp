@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // Short recipes for schemas, each a format of its own over bytes that are written out here:   cookbook
+#include <algorithm>
 #include <cstdio>
 #include <iterator>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <backsight/core/builder.hpp>
-#include <backsight/core/common_when.hpp>
-#include <backsight/core/file.hpp>
+#include <backsight/core/context_view.hpp>
 #include <backsight/core/hex_dump.hpp>
-#include <backsight/core/part.hpp>
+#include <backsight/core/mutable_span.hpp>
 #include <backsight/core/record_span.hpp>
+#include <backsight/core/schemas.hpp>
+#include <backsight/core/split.hpp>
 #include <backsight/core/table.hpp>
-#include <backsight/core/tagged_format.hpp>
 
 using namespace backsight;
 
@@ -146,6 +148,31 @@ struct tick_format : tagged_format<order::little, tick, mark> {
 };
 // [common]
 
+// [checked]
+/// The writer packs this word by shifts, so that `kind` has its lowest bits in either byte order; a CRC follows the data that it covers.
+struct sealed {
+  static constexpr const char* name = "sealed";
+  static constexpr field<"kind", std::uint16_t, 4> kind{};
+  static constexpr field<"length", std::uint16_t, 12> length{};
+  static constexpr counted_bytes<"data", length> data{};
+  static constexpr checksum_over<"crc", std::uint32_t, crc32, kind, data> crc{};
+  static constexpr layout fields{word_lsb<16>(kind, length), data, crc};
+};
+// [checked]
+
+// [words]
+// The words of declarations by a name of their own; nothing else of the library is in it.
+namespace own {
+namespace s = backsight::schemas;
+struct message {
+  static constexpr s::field<"id", std::uint16_t> id{};
+  static constexpr s::field<"at", std::uint16_t> at{};
+  static constexpr s::layout fields{id, s::at<2>(at)};
+};
+using messages = s::tagged_format<s::order::little, message>;
+}  // namespace own
+// [words]
+
 int main() {
   // [write]
   // Counts, sizes, constants and repeated members follow from what is set.
@@ -211,5 +238,41 @@ int main() {
       [&](const auto&) { ++marks; });
   std::printf("ticks %u, marks %u\n", sum, marks);
   // [runs]
+
+  // [states]
+  // As a view, with the context before or after each record.
+  for (const auto& [item, after] : with_context<context_is::after_record>(widths))
+    std::printf("behind %s the width is %u\n", kind_name(item), unsigned{after.width});
+  // [states]
+
+  // [seal]
+  // The builder fills in the checksum; a record in which it differs is refused.
+  std::vector<std::byte> sealed_bytes;
+  code = record_builder<sealed, order::big>{}.set(sealed::kind, 1).set(sealed::data, bytes<'d', 'a', 't', 'a'>).append_to(sealed_bytes);
+  sealed_bytes[3] ^= std::byte{1};
+  const trace_error broken = record_range<tagged_format<order::big, sealed>>(sealed_bytes).validate();
+  std::printf("%s at %u\n", message(broken.code), static_cast<unsigned>(broken.offset));
+  // [seal]
+
+  // [sort]
+  // Records of one size are sorted where they lie; a member is a projection, of whole ranges too where a format has one kind.
+  std::array<std::byte, 12> stored = bytes<2, 0, 30, 0, 1, 0, 20, 0, 3, 0, 10, 0>;
+  std::ranges::sort(mutable_record_span<own::message, order::little>(stored), {}, own::message::at);
+  const record_range<own::messages> messages(stored);
+  std::printf("first %d, greatest %d\n", (*messages.begin())[own::message::id], std::ranges::max(messages, {}, own::message::id)[own::message::at]);
+  // [sort]
+
+  // [parallel]
+  // Parts for threads. Where all records have one size, split() does it without a walk; split_by_walk() serves every format.
+  std::vector<record_part<width_format>> parts;
+  split_by_walk(widths, 2, std::back_inserter(parts));
+  std::vector<std::size_t> counts(parts.size());
+  std::vector<std::thread> threads;
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    threads.emplace_back([&, i] { for_each(parts[i], [&](const auto&) { ++counts[i]; }); });
+  for (auto& thread : threads) thread.join();
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    std::printf("part from %u: %zu records\n", static_cast<unsigned>(parts[i].offset()), counts[i]);
+  // [parallel]
   return end ? 1 : 0;
 }

@@ -247,3 +247,39 @@ TEST_CASE("reading, writing and encoding a record never allocate") {
         }) == 0);
   CHECK(good);
 }
+
+namespace {
+
+/// Members from the least and from the most significant bit of a word, whatever its byte order.
+struct from_ends {
+  static constexpr field<"low", std::uint8_t, 4> low{};
+  static constexpr field<"middle", std::int32_t, 12> middle{};
+  static constexpr field<"high", std::uint16_t, 16> high{};
+  static constexpr field<"first", std::uint8_t, 3> first{};
+  static constexpr field<"flag", bool> flag{};
+  static constexpr field<"last", std::uint16_t, 12> last{};
+  static constexpr layout fields{at<0>(word_lsb<32>(low, middle, high)), word_msb<16>(first, flag, last)};
+};
+
+template <order O>
+constexpr bool words_fill_from_either_end() {
+  std::array<std::byte, 6> data{};
+  store<O>(data.data(), std::uint32_t{0x12348ff5});
+  store<O>(data.data() + 4, std::uint16_t{0xbabc});
+  const record<from_ends, O> view(data.data());
+  if (view[from_ends::low] != 5 || view[from_ends::middle] != -0x701 || view[from_ends::high] != 0x1234) return false;
+  if (view[from_ends::first] != 5 || !view[from_ends::flag] || view[from_ends::last] != 0xabc) return false;
+  owned_record<from_ends, O> built;
+  built.set(from_ends::low, 5).set(from_ends::middle, -0x701).set(from_ends::high, 0x1234);
+  built.set(from_ends::first, 5).set(from_ends::flag, true).set(from_ends::last, 0xabc);
+  return built.bytes() == data;
+}
+
+}  // namespace
+
+TEST_CASE("words fill from their least or most significant bit, apart from the byte order") {
+  STATIC_REQUIRE(words_fill_from_either_end<order::little>());
+  STATIC_REQUIRE(words_fill_from_either_end<order::big>());
+  CHECK(words_fill_from_either_end<order::little>());
+  CHECK(words_fill_from_either_end<order::big>());
+}

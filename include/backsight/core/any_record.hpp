@@ -19,6 +19,15 @@ struct overloaded : Fs... {
 template <class... Fs>
 overloaded(Fs...) -> overloaded<Fs...>;
 
+namespace detail {
+
+template <class M, class... Schemas>
+consteval bool has_in_all(type_list<Schemas...>) {
+  return (field_of<M, Schemas> && ...);
+}
+
+}  // namespace detail
+
 /// One record of format F whose kind is known at run time: bytes, kind and place. A view; trivially copyable.
 template <record_format F>
 class any_record {
@@ -52,6 +61,15 @@ class any_record {
     if constexpr (detail::varying<S>) return record<S, F::byte_order>(data_, size_, offset_);
     else if constexpr (has_payload<S>) return record<S, F::byte_order>(data_, size_ - size_of<S>);
     else return record<S, F::byte_order>(data_);
+  }
+
+  /// The value of a member that the records of every kind have, such as all of a format of one kind: so members are projections of
+  /// ranges too.
+  template <class M>
+    requires(detail::has_in_all<M>(typename F::records{}))
+  [[nodiscard]] constexpr auto operator[](M member) const noexcept {
+    if constexpr (F::records::size == 1) return as<typename F::records::template at<0>>()[member];
+    else return visit(*this, [&](const auto& typed) { return typed[member]; });
   }
 
  private:

@@ -134,6 +134,10 @@ class record_builder {
         if (code == errc::ok) code = write(out);
       }
     }
+    if (code == errc::ok && fill_checksums(out, begin)) {
+      out.resize(begin);
+      code = write(out);
+    }
     if (code != errc::ok) out.resize(begin);
     return code;
   }
@@ -197,6 +201,22 @@ class record_builder {
     out.insert(out.end(), payload_.begin(), payload_.end());
     return code;
   }
+  /// Computes the checksums over what is written; gives whether any was another one.
+  [[nodiscard]] bool fill_checksums([[maybe_unused]] const std::vector<std::byte>& out, [[maybe_unused]] std::size_t begin) {
+    bool changed = false;
+    for_each_member<S>([&]<class M>(M, [[maybe_unused]] auto index) {
+      if constexpr (requires { M::is_checksum; }) {
+        const std::byte* const data = out.data() + begin;
+        record<S, O> view;
+        if constexpr (detail::varying<S>) view = record<S, O>(data, out.size() - begin);
+        else view = record<S, O>(data);
+        if (M::verify(view) == errc::ok) return;
+        value_at<index>() = M::computed(view);
+        changed = true;
+      }
+    });
+    return changed;
+  }
   /// The index of the first member of a unit.
   template <std::size_t Unit>
   static constexpr std::size_t first_member = []<std::size_t... Is>(std::index_sequence<Is...>) {
@@ -205,7 +225,7 @@ class record_builder {
 
   void repeat_members() {
     for_each_member<S>([&]<class M>(M, auto index) {
-      if constexpr (requires { M::verify(*this); } && !requires { M::value; }) value_at<index>() = M::repeated(*this);
+      if constexpr (requires { M::repeated(*this); }) value_at<index>() = M::repeated(*this);
     });
   }
   template <class Unit, std::size_t First>
@@ -220,17 +240,15 @@ class record_builder {
       const std::size_t at = out.size();
       out.resize(at + bytes);
       [&]<std::size_t... Is>(std::index_sequence<Is...>) {
-        (write_fixed<First + Is, Is, typename Unit::members, bytes>(out.data() + at), ...);
+        (write_fixed<First + Is, Is, Unit, bytes>(out.data() + at), ...);
       }(std::make_index_sequence<Unit::members::size>{});
       return errc::ok;
     }
   }
-  template <std::size_t Index, std::size_t InUnit, class Members, std::size_t Bytes>
+  template <std::size_t Index, std::size_t InUnit, class Unit, std::size_t Bytes>
   void write_fixed(std::byte* unit) {
-    using member = typename Members::template at<InUnit>;
-    constexpr std::size_t bit = []<std::size_t... Is>(std::index_sequence<Is...>) {
-      return (std::size_t{0} + ... + Members::template at<Is>::bits);
-    }(std::make_index_sequence<InUnit>{});
+    using member = typename Unit::members::template at<InUnit>;
+    constexpr std::size_t bit = detail::first_bits<Unit, O>[InUnit];
     detail::write_member<typename member::value_type, detail::placement{bit, member::bits}, Bytes,
                          detail::order_of_member<member, O>>(unit, value_at<Index>());
   }

@@ -39,17 +39,6 @@ constexpr Out hex_dump(Out out, byte_view bytes, std::uint64_t offset, const cha
 
 namespace detail {
 
-template <std::size_t Index, schema S, order O>
-[[nodiscard]] constexpr member_place place_of_member(const record<S, O>& item) noexcept {
-  if constexpr (varying<S>) {
-    return item.template place_at<Index>();
-  } else {
-    constexpr placement place = layout_of<S>::template place_of<Index>;
-    constexpr std::size_t first = place.first_bit / 8, last = (place.first_bit + place.bits + 7) / 8;
-    return {first, last - first, place.first_bit % 8, place.bits};
-  }
-}
-
 template <class Out, class Range>
 constexpr Out dump_part(Out out, const Range& part, const char* name);
 

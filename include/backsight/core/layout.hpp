@@ -4,6 +4,7 @@
 #include <array>
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <type_traits>
 #include <utility>
 
@@ -58,12 +59,45 @@ struct placement {
 struct group_base {};
 inline constexpr std::size_t anywhere = static_cast<std::size_t>(-1);
 
-template <std::size_t StatedOffset, std::size_t Bits, class... Members>
+/// From which end the members of a group fill it.
+enum class filling : std::uint8_t {
+  as_bytes,  ///< from the least significant bit in little-endian records, from the most significant in big-endian ones
+  from_lsb,
+  from_msb,
+};
+
+template <std::size_t StatedOffset, std::size_t Bits, filling Filling, class... Members>
 struct group : group_base {
   using members = type_list<Members...>;
   static constexpr std::size_t bits = Bits;
   static constexpr std::size_t stated_offset = StatedOffset;
+  static constexpr filling fill = Filling;
 };
+
+/// The members of a unit run against the bits of records of order O.
+template <class Unit, order O>
+inline constexpr bool runs_against_bits = [] {
+  if constexpr (requires { Unit::fill; }) return Unit::fill == (O == order::little ? filling::from_msb : filling::from_lsb);
+  else return false;
+}();
+template <auto Condition, class Unit>
+struct conditional_unit;
+
+/// The first bit of each member of a unit in records of order O, from the start of the unit.
+template <class Unit, order O>
+inline constexpr auto first_bits = []<class... Members>(type_list<Members...>) {
+  std::array<std::size_t, sizeof...(Members) + 1> bits{};
+  std::size_t index = 0;
+  [[maybe_unused]] std::size_t bit = 0;
+  ((bits[index++] = bit, bit += Members::bits), ...);
+  if constexpr (runs_against_bits<Unit, O>) {
+    index = 0;
+    ((bits[index] = Unit::bits - bits[index] - Members::bits, ++index), ...);
+  }
+  return bits;
+}(typename Unit::members{});
+template <auto Condition, class Unit, order O>
+inline constexpr auto first_bits<conditional_unit<Condition, Unit>, O> = first_bits<Unit, O>;
 
 /// A member whose size the bytes tell.
 template <class Member>
@@ -95,8 +129,8 @@ struct unit_list {
 
 template <class Unit>
 inline constexpr bool is_varying = true;
-template <std::size_t StatedOffset, std::size_t Bits, class... Members>
-inline constexpr bool is_varying<group<StatedOffset, Bits, Members...>> = false;
+template <std::size_t StatedOffset, std::size_t Bits, filling Filling, class... Members>
+inline constexpr bool is_varying<group<StatedOffset, Bits, Filling, Members...>> = false;
 
 template <class Unit>
 inline constexpr std::size_t smallest_unit = [] {
@@ -113,7 +147,7 @@ template <class Member>
 struct group_of {
   static_assert(member<Member>, "backsight: a layout lists fields, padding, words of them and at<> of those");
   static_assert(Member::bits % 8 == 0, "backsight: a member that is not whole bytes belongs into a word<Bits>(...)");
-  using type = group<anywhere, Member::bits, Member>;
+  using type = group<anywhere, Member::bits, filling::as_bytes, Member>;
 };
 template <class Group>
   requires std::is_base_of_v<group_base, Group>
@@ -137,7 +171,8 @@ struct units_of<unit_list<Units...>> {
 
 template <std::size_t Count>
 struct placements_and_size {
-  std::array<placement, Count == 0 ? 1 : Count> places{};
+  std::array<placement, Count == 0 ? 1 : Count> little{};
+  std::array<placement, Count == 0 ? 1 : Count> big{};
   /// Of members behind the fixed part: the number of their unit there.
   std::array<std::size_t, Count == 0 ? 1 : Count> units{};
   std::size_t bytes = 0;
@@ -146,27 +181,42 @@ struct placements_and_size {
   std::size_t smallest = 0;
 };
 
+template <std::size_t Bits, filling Filling, class... Members>
+[[nodiscard]] consteval auto make_word() {
+  static_assert(Bits % 8 == 0 && Bits <= 64 && Bits != 0, "backsight: a storage word has 8 to 64 bits, whole bytes");
+  constexpr std::size_t used = (std::size_t{0} + ... + Members::bits);
+  static_assert(used <= Bits, "backsight: the members overrun their storage word");
+  static_assert(used >= Bits, "backsight: the members do not fill their storage word");
+  return group<anywhere, Bits, Filling, Members...>{};
+}
+
 }  // namespace detail
 
 /// Members that share one storage word of `Bits` bits (a multiple of 8, at most 64), in the order of a C bit-field
 /// declaration: from the least significant bit on little-endian machines, from the most significant on big-endian ones.
 template <std::size_t Bits, member... Members>
 [[nodiscard]] consteval auto word(Members...) {
-  static_assert(Bits % 8 == 0 && Bits <= 64 && Bits != 0, "backsight: a storage word has 8 to 64 bits, whole bytes");
-  constexpr std::size_t used = (std::size_t{0} + ... + Members::bits);
-  static_assert(used <= Bits, "backsight: the members overrun their storage word");
-  static_assert(used >= Bits, "backsight: the members do not fill their storage word");
-  return detail::group<detail::anywhere, Bits, Members...>{};
+  return detail::make_word<Bits, detail::filling::as_bytes, Members...>();
+}
+/// Members that share a storage word from its least significant bit on, whatever the byte order: written by shifts and masks.
+template <std::size_t Bits, member... Members>
+[[nodiscard]] consteval auto word_lsb(Members...) {
+  return detail::make_word<Bits, detail::filling::from_lsb, Members...>();
+}
+/// Members that share a storage word from its most significant bit on, whatever the byte order.
+template <std::size_t Bits, member... Members>
+[[nodiscard]] consteval auto word_msb(Members...) {
+  return detail::make_word<Bits, detail::filling::from_msb, Members...>();
 }
 
 /// States the byte offset of a member or word, as the format's documentation has it; a layout that derives another
 /// offset does not compile.
 template <std::size_t Offset, class MemberOrWord>
 [[nodiscard]] consteval auto at(MemberOrWord) {
-  using group = typename detail::group_of<MemberOrWord>::type;
-  return []<class... Members>(detail::type_list<Members...>) {
-    return detail::group<Offset, group::bits, Members...>{};
-  }(typename group::members{});
+  return []<std::size_t Stated, std::size_t Bits, detail::filling Filling, class... Members>(
+             detail::group<Stated, Bits, Filling, Members...>) {
+    return detail::group<Offset, Bits, Filling, Members...>{};
+  }(typename detail::group_of<MemberOrWord>::type{});
 }
 
 namespace detail {
@@ -199,13 +249,14 @@ class layout_of_units {
     bool fixed = true;
     [[maybe_unused]] const auto place = [&]<class Unit, class... Members>(type_list<Unit>, type_list<Members...>) {
       fixed = fixed && !is_varying<Unit>;
+      [[maybe_unused]] const std::size_t begin = fixed ? result.bytes * 8 : 0;
+      [[maybe_unused]] std::size_t in_unit = 0;
+      ((result.units[index] = unit, result.little[index] = {begin + first_bits<Unit, order::little>[in_unit], Members::bits},
+        result.big[index++] = {begin + first_bits<Unit, order::big>[in_unit++], Members::bits}),
+       ...);
       if (!fixed) {
-        std::size_t bit = 0;
-        ((result.units[index] = unit, result.places[index++] = {bit, Members::bits}, bit += Members::bits), ...);
         ++unit;
       } else {
-        std::size_t bit = result.bytes * 8;
-        ((result.places[index++] = {bit, Members::bits}, bit += Members::bits), ...);
         result.bytes += Unit::bits / 8;
         result.fixed_members = index;
         ++result.fixed_units;
@@ -229,9 +280,10 @@ class layout_of_units {
   static constexpr std::size_t tail_units = sizeof...(Units) - derived.fixed_units;
   static constexpr bool has_rest = (takes_rest<Units> || ...);
 
-  /// Where the member of that index lies: from the start of the record, or in the tail from the start of its unit.
-  template <std::size_t Index>
-  static constexpr placement place_of = derived.places[Index];
+  /// Where the member of that index lies in records of order O: from the start of the record, or in the tail from the start of its
+  /// unit.
+  template <std::size_t Index, order O = order::little>
+  static constexpr placement place_of = O == order::little ? derived.little[Index] : derived.big[Index];
   /// Which unit of the tail the member of that index belongs to.
   template <std::size_t Index>
   static constexpr std::size_t unit_of = derived.units[Index];

@@ -11,7 +11,10 @@ namespace backsight {
 template <schema S, class F>
 [[nodiscard]] consteval std::size_t offset_of(F) {
   static_assert(field_of<F, S>, "backsight: this member does not belong to the schema");
-  constexpr auto place = detail::layout_of<S>::template place_of<detail::layout_of<S>::members::template index_of<F>>;
+  constexpr std::size_t index = detail::layout_of<S>::members::template index_of<F>;
+  constexpr auto place = detail::layout_of<S>::template place_of<index>;
+  static_assert(place.first_bit == detail::layout_of<S>::template place_of<index, order::big>.first_bit,
+                "backsight: where this member lies depends on the byte order");
   static_assert(place.first_bit % 8 == 0 && place.bits % 8 == 0, "backsight: a member of bits has no byte of its own");
   return place.first_bit / 8;
 }

@@ -185,7 +185,7 @@ class record : private std::conditional_t<has_payload<S>, detail::payload_size_s
   template <class F, std::size_t Index>
   [[nodiscard]] constexpr typename F::value_type read_at() const noexcept {
     using fields = detail::layout_of<S>;
-    return detail::read_member<typename F::value_type, fields::template place_of<Index>, size, detail::order_of_member<F, O>>(data_);
+    return detail::read_member<typename F::value_type, fields::template place_of<Index, O>, size, detail::order_of_member<F, O>>(data_);
   }
 
   const std::byte* data_ = nullptr;
@@ -211,7 +211,7 @@ class mutable_record {
   constexpr const mutable_record& set_at(const T& value) const noexcept {
     using fields = detail::layout_of<S>;
     using member = typename fields::members::template at<Index>;
-    detail::write_member<T, fields::template place_of<Index>, size_of<S>, detail::order_of_member<member, O>>(data_, value);
+    detail::write_member<T, fields::template place_of<Index, O>, size_of<S>, detail::order_of_member<member, O>>(data_, value);
     return *this;
   }
 
@@ -227,6 +227,10 @@ template <schema S, order O>
 class owned_record {
  public:
   constexpr owned_record() = default;
+  /// The members of a record that is there.
+  constexpr explicit owned_record(const record<S, O>& from) noexcept {
+    for (std::size_t i = 0; i < bytes_.size(); ++i) bytes_[i] = from.bytes()[i];
+  }
 
   template <class F>
   constexpr owned_record& set(F member, const typename F::value_type& value) noexcept {

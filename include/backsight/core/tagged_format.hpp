@@ -27,8 +27,10 @@ inline constexpr std::size_t tag_end = [] {
     return []<class F>(const member_condition<F>&) {
       static_assert(layout_of<S>::members::template index_of<F> < layout_of<S>::fixed_members,
                     "backsight: the member that tells the kind of a record has a fixed place");
-      constexpr placement place = layout_of<S>::template place_of<layout_of<S>::members::template index_of<F>>;
-      return (place.first_bit + place.bits + 7) / 8;
+      constexpr std::size_t index = layout_of<S>::members::template index_of<F>;
+      constexpr placement little = layout_of<S>::template place_of<index, order::little>;
+      constexpr placement big = layout_of<S>::template place_of<index, order::big>;
+      return ((little.first_bit > big.first_bit ? little.first_bit : big.first_bit) + F::bits + 7) / 8;
     }(S::told_by);
   }
 }();
@@ -41,7 +43,7 @@ template <class S, order O>
     return S::told_by(at);
   } else {
     return [&]<class F>(const member_condition<F>& condition) {
-      constexpr placement place = layout_of<S>::template place_of<layout_of<S>::members::template index_of<F>>;
+      constexpr placement place = layout_of<S>::template place_of<layout_of<S>::members::template index_of<F>, O>;
       const auto value = read_member<typename F::value_type, place, tag_end<S>, order_of_member<F, O>>(at);
       return (static_cast<std::uint64_t>(value) & condition.mask) == condition.value;
     }(S::told_by);

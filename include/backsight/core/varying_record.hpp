@@ -110,7 +110,7 @@ class record<S, O> {
   template <std::size_t Index>
   [[nodiscard, gnu::always_inline]] constexpr auto member_at() const noexcept {
     using member = typename fields::members::template at<Index>;
-    constexpr detail::placement place = fields::template place_of<Index>;
+    constexpr detail::placement place = fields::template place_of<Index, O>;
     if constexpr (Index < fields::fixed_members) {
       return detail::read_member<typename member::value_type, place, size, detail::order_of_member<member, O>>(data_);
     } else {
@@ -134,7 +134,7 @@ class record<S, O> {
   /// Where the member of that index lies. Precondition: has_at<Index>().
   template <std::size_t Index>
   [[nodiscard]] constexpr member_place place_at() const noexcept {
-    constexpr detail::placement place = fields::template place_of<Index>;
+    constexpr detail::placement place = fields::template place_of<Index, O>;
     if constexpr (Index < fields::fixed_members) {
       return place_in(0, place);
     } else {
@@ -205,5 +205,21 @@ class record<S, O> {
   std::uint64_t offset_ = 0;
   std::array<detail::slot, tail_units> slots_{};
 };
+
+namespace detail {
+
+/// Where the member of that index lies in a record. Precondition: the record has it.
+template <std::size_t Index, schema S, order O>
+[[nodiscard]] constexpr member_place place_of_member(const record<S, O>& item) noexcept {
+  if constexpr (varying<S>) {
+    return item.template place_at<Index>();
+  } else {
+    constexpr placement place = layout_of<S>::template place_of<Index, O>;
+    constexpr std::size_t first = place.first_bit / 8, last = (place.first_bit + place.bits + 7) / 8;
+    return {first, last - first, place.first_bit % 8, place.bits};
+  }
+}
+
+}  // namespace detail
 
 }  // namespace backsight

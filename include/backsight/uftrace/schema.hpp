@@ -47,7 +47,7 @@ inline constexpr std::uint8_t record_magic = 5;
 inline constexpr unsigned depth_levels = 1024;
 
 /// The members that every record of a task file (TID.dat) has. The writer builds the second word by shifts, so `type` lies
-/// in its least significant bits in either byte order; the layout below lists the members accordingly.
+/// in its least significant bits in either byte order.
 struct record_head {
   static constexpr field<"time", std::uint64_t> time{};          ///< nanoseconds of the trace clock; 0 in lost records
   static constexpr field<"type", record_type, 2> type{};
@@ -59,12 +59,8 @@ struct record_head {
 
 namespace detail {
 
-template <order O>
-consteval auto head_word() {
-  using h = record_head;
-  if constexpr (O == order::little) return word<64>(h::type, h::more, h::magic, h::depth, h::address);
-  else return word<64>(h::address, h::depth, h::magic, h::more, h::type);
-}
+inline constexpr auto head_word =
+    word_lsb<64>(record_head::type, record_head::more, record_head::magic, record_head::depth, record_head::address);
 
 }  // namespace detail
 
@@ -73,7 +69,7 @@ template <order O>
 struct function_record : record_head {
   static constexpr const char* name = "function";
   static constexpr std::size_t size = 16;
-  static constexpr layout fields{record_head::time, detail::head_word<O>()};
+  static constexpr layout fields{record_head::time, detail::head_word};
 };
 
 /// A function is entered with its arguments or left with its return value. 16 bytes, then the values, whose sizes only
@@ -83,7 +79,7 @@ struct function_with_values : record_head {
   static constexpr const char* name = "function_with_values";
   static constexpr std::size_t size = 16;
   static constexpr bool has_payload = true;
-  static constexpr layout fields{record_head::time, detail::head_word<O>()};
+  static constexpr layout fields{record_head::time, detail::head_word};
 };
 
 /// `address` records were lost before this place. `time` is 0, `depth` means nothing.
@@ -91,7 +87,7 @@ template <order O>
 struct lost_record : record_head {
   static constexpr const char* name = "lost";
   static constexpr std::size_t size = 16;
-  static constexpr layout fields{record_head::time, detail::head_word<O>()};
+  static constexpr layout fields{record_head::time, detail::head_word};
 };
 
 /// The event whose id is in `address`, without data.
@@ -99,7 +95,7 @@ template <order O>
 struct event_record : record_head {
   static constexpr const char* name = "event";
   static constexpr std::size_t size = 16;
-  static constexpr layout fields{record_head::time, detail::head_word<O>()};
+  static constexpr layout fields{record_head::time, detail::head_word};
 };
 
 /// The event whose id is in `address`, with `length` bytes of data, padded so that length and data fill words of 8 bytes.
@@ -109,7 +105,7 @@ struct event_with_data : record_head {
   static constexpr std::size_t size = 18;
   static constexpr bool has_payload = true;
   static constexpr field<"length", std::uint16_t> length{};
-  static constexpr layout fields{record_head::time, detail::head_word<O>(), length};
+  static constexpr layout fields{record_head::time, detail::head_word, length};
 };
 static_assert(schema<function_record<order::little>> && schema<function_record<order::big>>);
 static_assert(schema<function_with_values<order::little>> && schema<function_with_values<order::big>>);

@@ -47,7 +47,7 @@ template <class M, std::size_t Index, class Out, schema S, order O>
 constexpr Out dump_member(Out out, const record<S, O>& item, std::uint64_t offset) {
   const member_place place = place_of_member<Index>(item);
   const auto value = item.template member_at<Index>();
-  if constexpr (requires { value.validate(); }) return dump_part(out, value, M::name());
+  if constexpr (requires { M::is_part; }) return dump_part(out, value, M::name());
   for (std::size_t at = 0; at < place.size; at += dump_width) {
     const std::size_t left = place.size - at, size = left < dump_width ? left : dump_width;
     out = dump_bytes(out, offset + place.offset + at, item.bytes().subspan(place.offset + at, size));

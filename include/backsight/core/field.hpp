@@ -158,10 +158,14 @@ concept varying_member = member<F> && std::derived_from<F, detail::varying_base>
 
 namespace detail {
 
+// A concept of its own: Clang 16 crashes on such a requirement inside the lambda of a variable template.
+template <class F>
+concept has_own_order = requires { { F::byte_order } -> std::convertible_to<order>; };
+
 /// The byte order of a member in records of order O.
 template <class F, order O>
 inline constexpr order order_of_member = [] {
-  if constexpr (requires { { F::byte_order } -> std::convertible_to<order>; }) return F::byte_order;
+  if constexpr (has_own_order<F>) return F::byte_order;
   else return O;
 }();
 

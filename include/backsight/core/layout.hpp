@@ -74,10 +74,13 @@ struct group : group_base {
   static constexpr filling fill = Filling;
 };
 
+template <class Unit>
+concept has_filling = requires { Unit::fill; };
+
 /// The members of a unit run against the bits of records of order O.
 template <class Unit, order O>
 inline constexpr bool runs_against_bits = [] {
-  if constexpr (requires { Unit::fill; }) return Unit::fill == (O == order::little ? filling::from_msb : filling::from_lsb);
+  if constexpr (has_filling<Unit>) return Unit::fill == (O == order::little ? filling::from_msb : filling::from_lsb);
   else return false;
 }();
 template <auto Condition, class Unit>

@@ -91,6 +91,7 @@ set(BACKSIGHT_HEADERS
   include/backsight/cfi/unwind_rule.hpp
 
   include/backsight/core/analyzer.hpp
+  include/backsight/core/any_call_trace.hpp
   include/backsight/core/any_record.hpp
   include/backsight/core/builder.hpp
   include/backsight/core/bytes.hpp

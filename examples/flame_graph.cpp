@@ -9,12 +9,12 @@
 
 #include <backsight/analysis/call_tree.hpp>
 #include <backsight/analysis/run.hpp>
+#include <backsight/core/any_call_trace.hpp>
 #include <backsight/emit/folded.hpp>
 #include <backsight/io/with_call_trace.hpp>
 
 // [flames]
-template <backsight::call_trace Trace>
-bool write_flames(const Trace& trace, const char* path) {
+bool write_flames(const backsight::any_call_trace& trace, const char* path) {
   bool whole = true;
   const auto on_fault = [&](std::string_view file, const backsight::fault& damage) {
     std::fprintf(stderr, "%s/%s:%llu: %s\n", path, std::string(file).c_str(),
@@ -34,7 +34,7 @@ int main(int count, char** words) {
   if (count != 2) return std::fprintf(stderr, "usage: flame_graph TRACE\n"), 2;
   bool good = false;
   const auto error =
-      backsight::io::with_call_trace(words[1], [&](const auto& trace) { good = write_flames(trace, words[1]); });
+      backsight::io::with_call_trace(words[1], [&](const backsight::any_call_trace& trace) { good = write_flames(trace, words[1]); });
   if (error)
     std::fprintf(stderr, "%s:%llu: %s\n", words[1], static_cast<unsigned long long>(error.offset), message(error.code));
   return good ? 0 : 1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which calls the commands over call_trace show, and what they say of what is missing.
-#include "calls.hpp"
+#include "call_analysis.hpp"
 
 #include <algorithm>
 #include <cinttypes>
@@ -69,7 +69,7 @@ std::optional<std::uint64_t> read_stamp(std::string_view text, clock_unit unit) 
 }  // namespace
 
 int call_filter::add(const std::vector<std::string>& asked, const char* option, const call_filters& from,
-                     const call_texts& texts, std::function<bool(std::uint64_t)>& to) {
+                     const any_call_trace& trace, std::function<bool(std::uint64_t)>& to) {
   if (asked.empty()) return success;
   std::vector<std::shared_ptr<pattern>> own;
   for (const std::string& text : asked) {
@@ -84,8 +84,8 @@ int call_filter::add(const std::vector<std::string>& asked, const char* option, 
     own.push_back(made);
     patterns_.push_back(std::move(made));
   }
-  to = [own, name = texts.name](std::uint64_t function) {
-    const std::string whole(name(function));
+  to = [own, trace](std::uint64_t function) {
+    const std::string whole(trace.function_name(function));
     const std::string_view first = without_parameters(whole);
     const std::string shorter(first);
     bool any = false;
@@ -98,7 +98,7 @@ int call_filter::add(const std::vector<std::string>& asked, const char* option, 
   return success;
 }
 
-int call_filter::set(const call_filters& asked, const call_texts& texts) {
+int call_filter::set(const call_filters& asked, const any_call_trace& trace) {
   if (!asked.tids.empty() || !asked.pids.empty()) {
     choice_.threads = [&asked](std::int64_t process, std::uint64_t thread) {
       const auto has = [](const std::vector<std::uint32_t>& all, std::uint64_t one) {
@@ -110,15 +110,15 @@ int call_filter::set(const call_filters& asked, const call_texts& texts) {
   for (const auto& [list, option, to] : {std::tuple{&asked.functions, "--filter", &choice_.only},
                                          std::tuple{&asked.excluded, "--notrace", &choice_.without},
                                          std::tuple{&asked.hidden, "--hide", &choice_.hidden}}) {
-    if (const int code = add(*list, option, asked, texts, *to); code != success) return code;
+    if (const int code = add(*list, option, asked, trace, *to); code != success) return code;
   }
   if (asked.depth) choice_.levels = static_cast<std::size_t>(*asked.depth);
-  const bool real_time = texts.unit == clock_unit::nanoseconds;
-  const char* const unit = unit_name(texts.unit);
+  const bool real_time = trace.unit() == clock_unit::nanoseconds;
+  const char* const unit = unit_name(trace.unit());
   if (!asked.filter_time.empty()) {
     if (!real_time && asked.filter_time.find_first_not_of("0123456789") != std::string::npos)
       return wrong("--min-duration: times of this trace are " + std::string(unit) + ", without a unit");
-    choice_.at_least = texts.first_tick_at(text::read_duration(asked.filter_time).value_or(0));
+    choice_.at_least = analysis::first_tick_at(trace, text::read_duration(asked.filter_time).value_or(0));
   }
   if (!asked.range.empty()) {
     const std::string_view range = asked.range;
@@ -127,11 +127,11 @@ int call_filter::set(const call_filters& asked, const call_texts& texts) {
       if (text.empty()) return true;
       if (const auto since = text::read_time_with_unit(text)) {
         if (!real_time) return false;
-        to = texts.first_tick_at(texts.start + *since);
+        to = analysis::first_tick_at(trace, trace.to_ns(trace.start()) + *since);
         return true;
       }
-      const auto stamp = read_stamp(text, texts.unit);
-      if (stamp) to = texts.first_tick_at(*stamp);
+      const auto stamp = read_stamp(text, trace.unit());
+      if (stamp) to = analysis::first_tick_at(trace, *stamp);
       return stamp.has_value();
     };
     if (middle == std::string_view::npos || !read(range.substr(0, middle), choice_.begin) ||
@@ -159,6 +159,17 @@ int call_input::finish() const {
     if (const int code = filter->report_idle(path); code != success) return code;
   }
   return unreadable ? int{bad_input} : damage;
+}
+
+int run_filtered(const any_call_trace& trace, call_input& input, const call_task& task) {
+  call_filter filter;
+  if (const int code = filter.set(input.asked, trace); code != success) return code;
+  input.filter = &filter;
+  const auto left = analysis::chosen(trace, filter.choice());
+  input.analyze = [&](call_analysis& analysis) { analyze_all(left, input, analysis); };
+  const int code = task(left, input);
+  input.filter = nullptr;
+  return code;
 }
 
 void say_call_faults(const std::string& path, const analysis::call_faults& faults) {

@@ -18,8 +18,8 @@ using analysis::listed_call;
 namespace {
 
 /// Since the trace's start, which may lie behind the very first event of other cpus.
-std::int64_t since_start(const listed_call& call, const call_texts& texts) {
-  return static_cast<std::int64_t>(texts.to_ns(call.start) - texts.start);
+std::int64_t since_start(const listed_call& call, const any_call_trace& trace) {
+  return static_cast<std::int64_t>(trace.to_ns(call.start) - trace.to_ns(trace.start()));
 }
 std::string time_text(std::int64_t value, clock_unit unit) {
   std::string shown = value < 0 ? "-" : "";
@@ -29,13 +29,13 @@ std::string time_text(std::int64_t value, clock_unit unit) {
   return shown;
 }
 
-void print_calls(output& out, const call_input& input, const call_list& list, const call_texts& texts) {
-  call_table to(out, input.asked, texts.unit,
+void print_calls(output& out, const call_input& input, const call_list& list, const any_call_trace& trace) {
+  call_table to(out, input.asked, trace.unit(),
                 {{.key = "process", .width = 8},
                  {.key = "thread", .width = 8},
-                 {.key = with_unit("start", texts.unit), .heading = "start", .width = 12},
-                 {.key = with_unit("duration", texts.unit), .heading = "duration", .width = 10},
-                 {.key = with_unit("self", texts.unit), .heading = "self", .width = 10},
+                 {.key = with_unit("start", trace.unit()), .heading = "start", .width = 12},
+                 {.key = with_unit("duration", trace.unit()), .heading = "duration", .width = 10},
+                 {.key = with_unit("self", trace.unit()), .heading = "self", .width = 10},
                  {.key = "depth", .width = 5},
                  {.key = "function"},
                  {.key = "caller"}});
@@ -43,14 +43,14 @@ void print_calls(output& out, const call_input& input, const call_list& list, co
   for (const listed_call& call : list.calls()) {
     if (call.is_mark) continue;
     if (left-- == 0) break;
-    const std::int64_t start = since_start(call, texts);
-    to.cells().signed_number(call.process).id(call.thread).signed_number(start, time_text(start, texts.unit));
-    if (call.has_ended()) to.time(texts.to_ns(call.duration)).time(texts.to_ns(call.self));
+    const std::int64_t start = since_start(call, trace);
+    to.cells().signed_number(call.process).id(call.thread).signed_number(start, time_text(start, trace.unit()));
+    if (call.has_ended()) to.time(trace.to_ns(call.duration)).time(trace.to_ns(call.self));
     else to.cells().number(std::nullopt).number(std::nullopt);
-    to.cells().number(call.depth).text(std::string(texts.name(call.function)));
-    to.cells().text(call.caller == listed_call::none ? std::string_view() : texts.name(call.caller)).end_row();
+    to.cells().number(call.depth).text(std::string(trace.function_name(call.function)));
+    to.cells().text(call.caller == listed_call::none ? std::string_view() : trace.function_name(call.caller)).end_row();
   }
-  to.finish(list.faults(), input, texts.unit);
+  to.finish(list.faults(), input, trace.unit());
 }
 
 /// A line of the replay: a call begins, or ends, or is a leaf, which does both.
@@ -73,7 +73,7 @@ std::size_t recursion_at(const std::vector<line>& lines, std::size_t at) {
   return times;
 }
 
-void print_replay(output& out, const call_input& input, const call_list& list, const call_texts& texts) {
+void print_replay(output& out, const call_input& input, const call_list& list, const any_call_trace& trace) {
   std::vector<line> lines;
   lines.reserve(list.calls().size() * 2);
   for (const listed_call& call : list.calls()) {
@@ -82,7 +82,7 @@ void print_replay(output& out, const call_input& input, const call_list& list, c
   }
   std::ranges::stable_sort(lines, [](const line& a, const line& b) { return std::tie(a.time, a.order) < std::tie(b.time, b.order); });
   out.print("%12s  %10s  %8s  function%s\n", "time", "duration", "thread",
-            texts.unit == clock_unit::nanoseconds ? "" : (std::string(" (") + unit_name(texts.unit) + ")").c_str());
+            trace.unit() == clock_unit::nanoseconds ? "" : (std::string(" (") + unit_name(trace.unit()) + ")").c_str());
   std::uint64_t left = input.asked.limit.value_or(~std::uint64_t{0});
   for (std::size_t i = 0; i < lines.size(); ++i) {
     if (left-- == 0) break;
@@ -92,16 +92,16 @@ void print_replay(output& out, const call_input& input, const call_list& list, c
     i += times - 1;
     const std::string folded = times == 1 ? "" : " x" + std::to_string(times);
     const listed_call& call = *at.call;
-    const std::int64_t time = static_cast<std::int64_t>(texts.to_ns(at.time) - texts.start);
+    const std::int64_t time = static_cast<std::int64_t>(trace.to_ns(at.time) - trace.to_ns(trace.start()));
     const bool whole = call.has_ended() && (at.is_end || call.is_leaf);
-    out.print("%12s  %10s  %8" PRIu64 "  ", time_text(time, texts.unit).c_str(),
-              whole ? time_text(static_cast<std::int64_t>(texts.to_ns(call.duration)), texts.unit).c_str() : "", call.thread);
+    out.print("%12s  %10s  %8" PRIu64 "  ", time_text(time, trace.unit()).c_str(),
+              whole ? time_text(static_cast<std::int64_t>(trace.to_ns(call.duration)), trace.unit()).c_str() : "", call.thread);
     for (std::uint32_t level = 0; level < call.depth; ++level) out.write("  ");
     if (call.is_mark) {
       out.write("/* an event */\n");
       continue;
     }
-    const std::string name(texts.name(call.function));
+    const std::string name(trace.function_name(call.function));
     const char* const call_signs = name.ends_with(')') ? "" : "()";
     if (at.is_end) out.write("} /* " + name + folded + " */\n");
     else if (call.is_leaf && call.has_ended()) out.write(name + call_signs + ";\n");
@@ -111,19 +111,18 @@ void print_replay(output& out, const call_input& input, const call_list& list, c
 
 template <class Print>
 int with_list(const arguments& asked, const trace_format& format, Print print) {
-  const auto body = [&](const auto& trace, call_input& input) {
-    auto list = analyze(trace, input, call_list());
+  const auto body = [&](const any_call_trace& trace, call_input& input) {
+    auto list = analyze(input, call_list());
     list.sort_by_start();
     const int code = input.finish();
     if (code == usage) return code;
     output out(input.asked.output);
-    print(out, input, list, texts_of(trace));
+    print(out, input, list, trace);
     const int done = out.close(code);
     say_call_faults(input.path, list.faults());
     return done;
   };
-  task_of task(body);
-  return format.with_calls(asked, task);
+  return format.with_calls(asked, body);
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ using namespace backsight;
 namespace {
 
 /// The path of a node; in text with what calls itself told once, with how often.
-std::string path_of(const analysis::call_tree& tree, analysis::call_tree::node_id id, const call_texts& texts, bool folds) {
+std::string path_of(const analysis::call_tree& tree, analysis::call_tree::node_id id, const any_call_trace& trace, bool folds) {
   std::string path;
   std::uint64_t last = 0;
   std::size_t times = 0;
@@ -35,7 +35,7 @@ std::string path_of(const analysis::call_tree& tree, analysis::call_tree::node_i
     }
     end_run();
     if (!path.empty()) path += ';';
-    path += texts.name(function);
+    path += trace.function_name(function);
     last = function;
     times = 1;
   }
@@ -43,7 +43,7 @@ std::string path_of(const analysis::call_tree& tree, analysis::call_tree::node_i
   return path;
 }
 
-void print_stacks(output& out, const call_input& input, const analysis::call_tree& tree, const call_texts& texts) {
+void print_stacks(output& out, const call_input& input, const analysis::call_tree& tree, const any_call_trace& trace) {
   const arguments& asked = input.asked;
   std::vector<analysis::call_tree::node_id> order;
   std::uint64_t whole = 0;
@@ -56,66 +56,65 @@ void print_stacks(output& out, const call_input& input, const analysis::call_tre
   const std::size_t limit = static_cast<std::size_t>(asked.limit.value_or(text ? 20 : order.size()));
   if (order.size() > limit) order.resize(limit);
   const std::size_t width = text ? terminal_width() : 0;
-  call_table to(out, asked, texts.unit,
+  call_table to(out, asked, trace.unit(),
                 {{.key = "self%", .width = 7, .text_only = true},
-                 {.key = with_unit("self", texts.unit), .heading = "self", .width = 10},
-                 {.key = with_unit("total", texts.unit), .heading = "total", .width = 10},
+                 {.key = with_unit("self", trace.unit()), .heading = "self", .width = 10},
+                 {.key = with_unit("total", trace.unit()), .heading = "total", .width = 10},
                  {.key = "count", .width = 9},
                  {.key = "path"}});
   constexpr std::size_t used = 7 + 2 + 10 + 2 + 10 + 2 + 9 + 2;
   for (const auto id : order) {
     const auto& node = tree.nodes()[id];
-    const std::string path = path_of(tree, id, texts, text);
-    to.share(node.self, whole).time(texts.to_ns(node.self)).time(texts.to_ns(node.total));
+    const std::string path = path_of(tree, id, trace, text);
+    to.share(node.self, whole).time(trace.to_ns(node.self)).time(trace.to_ns(node.total));
     to.cells().number(node.count);
     to.cells().text(width == 0 || asked.full_names ? path : shortened(path, width > used + 20 ? width - used : 20)).end_row();
   }
-  to.finish(tree.faults(), input, texts.unit);
+  to.finish(tree.faults(), input, trace.unit());
 }
 
 /// The callers and callees of the functions that fit.
-int print_neighbours(output& out, const call_input& input, const analysis::call_tree& tree, const call_texts& texts) {
+int print_neighbours(output& out, const call_input& input, const analysis::call_tree& tree, const any_call_trace& trace) {
   const arguments& asked = input.asked;
   const names::name_pattern wanted(asked.about, names::pattern_kind::glob, {});
   const auto found = analysis::neighbours_of(tree, [&](std::uint64_t function) {
-    const std::string name(texts.name(function));
+    const std::string name(trace.function_name(function));
     return wanted.fits(name) || wanted.fits(name.substr(0, name.find('(')));
   });
   if (found.empty()) {
     say("%s: no function is called like %s\n", input.path.c_str(), asked.about.c_str());
     return usage;
   }
-  call_table to(out, asked, texts.unit,
+  call_table to(out, asked, trace.unit(),
                 {{.key = "relation", .width = 8},
                  {.key = "count", .width = 9},
-                 {.key = with_unit("total", texts.unit), .heading = "total", .width = 10},
-                 {.key = with_unit("self", texts.unit), .heading = "self", .width = 10},
+                 {.key = with_unit("total", trace.unit()), .heading = "total", .width = 10},
+                 {.key = with_unit("self", trace.unit()), .heading = "self", .width = 10},
                  {.key = "about", .not_in_text = true},
                  {.key = "function"}});
   for (const auto& [function, of] : found) {
-    const std::string about(texts.name(function));
+    const std::string about(trace.function_name(function));
     const auto row = [&](const char* relation, const analysis::neighbours::sums& sum, std::string_view name) {
       to.cells().text(relation).number(sum.count);
-      to.time(texts.to_ns(sum.total)).time(texts.to_ns(sum.self));
+      to.time(trace.to_ns(sum.total)).time(trace.to_ns(sum.self));
       to.cells().text(about).text(name).end_row();
     };
     const auto all = [&](const char* relation, const std::map<std::uint64_t, analysis::neighbours::sums>& sums) {
       std::vector<std::pair<std::uint64_t, analysis::neighbours::sums>> order(sums.begin(), sums.end());
       std::ranges::stable_sort(order, [](const auto& a, const auto& b) { return a.second.total > b.second.total; });
-      for (const auto& [other, sum] : order) row(relation, sum, std::string(texts.name(other)));
+      for (const auto& [other, sum] : order) row(relation, sum, std::string(trace.function_name(other)));
     };
     all("caller", of.callers);
     if (of.outermost.count != 0) row("caller", of.outermost, "");
     row("itself", of.own, about);
     all("callee", of.callees);
   }
-  to.finish(tree.faults(), input, texts.unit);
+  to.finish(tree.faults(), input, trace.unit());
   return success;
 }
 
-template <call_trace T>
-int write_graph(const T& trace, call_input& input) {
-  const auto tree = analyze(trace, input, analysis::call_tree());
+int write_graph(const any_call_trace& trace, call_input& input) {
+  const auto tree = analyze(input, analysis::call_tree());
   const int code = input.finish();
   if (code == usage) return code;
   output out(input.asked.output);
@@ -126,8 +125,8 @@ int write_graph(const T& trace, call_input& input) {
 }
 
 /// Times of Chrome's and Perfetto's tracks start with the trace's, whatever clock it has.
-template <call_trace T, class Emitter>
-void write_timeline(const T& trace, call_input& input, Emitter emitter) {
+template <class Emitter>
+void write_timeline(const any_call_trace& trace, call_input& input, Emitter emitter) {
   const auto note = [&](std::string_view file, const fault& found) { input.notes.add(file, found); };
   trace.for_each_fault(note);
   emit::timeline(emitter, trace, note);
@@ -137,42 +136,40 @@ void write_timeline(const T& trace, call_input& input, Emitter emitter) {
 }  // namespace
 
 int show_stacks(const arguments& asked, const trace_format& format) {
-  const auto body = [](const auto& trace, call_input& input) {
-    const auto tree = analyze(trace, input, analysis::call_tree());
+  const auto body = [](const any_call_trace& trace, call_input& input) {
+    const auto tree = analyze(input, analysis::call_tree());
     const int code = input.finish();
     if (code == usage) return code;
     output out("-");
-    print_stacks(out, input, tree, texts_of(trace));
+    print_stacks(out, input, tree, trace);
     const int done = out.close(code);
     say_call_faults(input.path, tree.faults());
     return done;
   };
-  task_of task(body);
-  return format.with_calls(asked, task);
+  return format.with_calls(asked, body);
 }
 
 int show_graph(const arguments& asked, const trace_format& format) {
-  const auto body = [](const auto& trace, call_input& input) {
+  const auto body = [](const any_call_trace& trace, call_input& input) {
     if (input.asked.about.empty()) return write_graph(trace, input);
-    const auto tree = analyze(trace, input, analysis::call_tree());
+    const auto tree = analyze(input, analysis::call_tree());
     const int code = input.finish();
     if (code == usage) return code;
     output out(input.asked.output);
-    const int shown = print_neighbours(out, input, tree, texts_of(trace));
+    const int shown = print_neighbours(out, input, tree, trace);
     const int done = out.close(shown == success ? code : shown);
     say_call_faults(input.path, tree.faults());
     return done;
   };
-  task_of task(body);
-  return format.with_calls(asked, task);
+  return format.with_calls(asked, body);
 }
 
 int export_calls(const arguments& asked, const trace_format& format) {
-  const auto body = [](const auto& trace, call_input& input) {
+  const auto body = [](const any_call_trace& trace, call_input& input) {
     const std::string& to = input.asked.to;
     if (to == "dot") return write_graph(trace, input);
     if (to == "folded") {
-      const auto tree = analyze(trace, input, analysis::call_tree());
+      const auto tree = analyze(input, analysis::call_tree());
       const int code = input.finish();
       if (code == usage) return code;
       output out(input.asked.output);
@@ -186,8 +183,7 @@ int export_calls(const arguments& asked, const trace_format& format) {
     else write_timeline(trace, input, emit::perfetto(output_iterator(out)));
     return out.close(input.finish());
   };
-  task_of task(body);
-  return format.with_calls(asked, task);
+  return format.with_calls(asked, body);
 }
 
 }  // namespace cli

@@ -44,24 +44,24 @@ rows_by rows_of(const arguments& asked) {
 }
 
 /// The rows in what to_ns() gives, unsorted.
-std::vector<call_row> read_rows(analysis::time_table& table, rows_by by, const call_texts& texts) {
+std::vector<call_row> read_rows(analysis::time_table& table, rows_by by, const any_call_trace& trace) {
   std::vector<call_row> rows;
   table.for_each([&](analysis::time_table::key key, analysis::time_table::row& at) {
     auto& d = at.durations;
     const auto all = d.sum_up();
     call_row row{.function = key.second, .process = key.first, .count = all.count, .name = {}};
-    row.total = texts.to_ns(at.total);
-    row.self = texts.to_ns(at.self);
-    row.min = texts.to_ns(all.min);
-    row.mean = texts.to_ns(all.sum / all.count);
-    row.median = texts.to_ns(d.quantile(all, 1, 2));
-    row.p90 = texts.to_ns(d.quantile(all, 9, 10));
-    row.p99 = texts.to_ns(d.quantile(all, 99, 100));
-    row.max = texts.to_ns(all.max);
+    row.total = trace.to_ns(at.total);
+    row.self = trace.to_ns(at.self);
+    row.min = trace.to_ns(all.min);
+    row.mean = trace.to_ns(all.sum / all.count);
+    row.median = trace.to_ns(d.quantile(all, 1, 2));
+    row.p90 = trace.to_ns(d.quantile(all, 9, 10));
+    row.p99 = trace.to_ns(d.quantile(all, 99, 100));
+    row.max = trace.to_ns(all.max);
     switch (by) {
-      case rows_by::functions: row.name = texts.name(key.second); break;
-      case rows_by::threads: row.name = texts.thread(key.first, key.second); break;
-      case rows_by::processes: row.name = texts.process(key.first); break;
+      case rows_by::functions: row.name = trace.function_name(key.second); break;
+      case rows_by::threads: row.name = trace.thread_name(key.first, key.second); break;
+      case rows_by::processes: row.name = trace.process_name(key.first); break;
     }
     rows.push_back(std::move(row));
   });
@@ -88,7 +88,7 @@ bool has_room_for(const char* column, std::size_t width) {
   return width == 0 || width >= 150 || name == "self" || name == "total" || name == "mean" || name == "max";
 }
 
-void print_rows(output& out, const std::vector<call_row>& rows, rows_by by, const call_texts& texts, const call_input& input,
+void print_rows(output& out, const std::vector<call_row>& rows, rows_by by, const any_call_trace& trace, const call_input& input,
                 const analysis::call_faults& faults) {
   const arguments& asked = input.asked;
   const std::size_t width = asked.format == "text" ? terminal_width() : 0;
@@ -96,19 +96,19 @@ void print_rows(output& out, const std::vector<call_row>& rows, rows_by by, cons
   std::size_t used = 7 + 2 + 9 + 2;
   for (const time_column& one : time_columns) {
     if (!has_room_for(one.name, width)) continue;
-    columns.push_back({.key = with_unit(one.name, texts.unit), .heading = one.name, .width = 10});
+    columns.push_back({.key = with_unit(one.name, trace.unit()), .heading = one.name, .width = 10});
     used += 12;
   }
   if (by == rows_by::functions) columns.insert(columns.begin(), table::column{.key = "id", .not_in_text = true});
   if (by != rows_by::functions) columns.push_back(table::column{.key = "process", .width = 8}), used += 10;
   if (by == rows_by::threads) columns.push_back(table::column{.key = "thread", .width = 8}), used += 10;
-  const std::string heading = by == rows_by::functions && texts.unit != clock_unit::nanoseconds
-                                  ? std::string("function (") + unit_name(texts.unit) + ")"
+  const std::string heading = by == rows_by::functions && trace.unit() != clock_unit::nanoseconds
+                                  ? std::string("function (") + unit_name(trace.unit()) + ")"
                                   : "";
   columns.push_back({.key = by == rows_by::functions ? "function" : "name", .heading = heading});
   std::uint64_t whole = 0;
   for (const call_row& row : rows) whole += row.self;
-  call_table to(out, asked, texts.unit, std::move(columns));
+  call_table to(out, asked, trace.unit(), std::move(columns));
   std::uint64_t left = asked.limit.value_or(~std::uint64_t{0});
   for (const call_row& row : rows) {
     if (left-- == 0) break;
@@ -123,7 +123,7 @@ void print_rows(output& out, const std::vector<call_row>& rows, rows_by by, cons
     to.cells().text(width == 0 || asked.full_names ? row.name : shortened(row.name, width > used + 20 ? width - used : 20));
     to.cells().end_row();
   }
-  to.finish(faults, input, texts.unit);
+  to.finish(faults, input, trace.unit());
 }
 
 /// What diff keeps of a trace.
@@ -134,11 +134,10 @@ struct rows_of_trace {
 };
 
 int read_for_diff(const arguments& asked, const trace_format& format, rows_of_trace& to) {
-  const auto body = [&](const auto& trace, call_input& input) {
-    auto table = analyze(trace, input, analysis::time_table());
-    const call_texts texts = texts_of(trace);
-    to.unit = texts.unit;
-    for (call_row& row : read_rows(table, rows_by::functions, texts)) {
+  const auto body = [&](const any_call_trace& trace, call_input& input) {
+    auto table = analyze(input, analysis::time_table());
+    to.unit = trace.unit();
+    for (call_row& row : read_rows(table, rows_by::functions, trace)) {
       call_row& same = to.rows.try_emplace(row.name, call_row{}).first->second;
       // Functions of one name are one: of their times the larger quantiles are kept.
       same.count += row.count;
@@ -150,29 +149,26 @@ int read_for_diff(const arguments& asked, const trace_format& format, rows_of_tr
     say_call_faults(input.path, table.faults());
     return input.finish();
   };
-  task_of task(body);
-  return format.with_calls(asked, task);
+  return format.with_calls(asked, body);
 }
 
 }  // namespace
 
 int report_calls(const arguments& asked, const trace_format& format) {
-  const auto body = [&](const auto& trace, call_input& input) {
+  const auto body = [&](const any_call_trace& trace, call_input& input) {
     const rows_by by = rows_of(input.asked);
-    auto table = analyze(trace, input, analysis::time_table(by));
+    auto table = analyze(input, analysis::time_table(by));
     const int code = input.finish();
     if (code == usage) return code;
-    const call_texts texts = texts_of(trace);
-    auto rows = read_rows(table, by, texts);
+    auto rows = read_rows(table, by, trace);
     sort_rows(rows, input.asked.sort);
     output out("-");
-    print_rows(out, rows, by, texts, input, table.faults());
+    print_rows(out, rows, by, trace, input, table.faults());
     const int done = out.close(code);
     say_call_faults(input.path, table.faults());
     return done;
   };
-  task_of task(body);
-  return format.with_calls(asked, task);
+  return format.with_calls(asked, body);
 }
 
 namespace {
@@ -189,13 +185,12 @@ bool is_unresolved(std::string_view name) {
 }  // namespace
 
 int check_calls(const arguments& asked, const trace_format& format) {
-  const auto body = [&](const auto& trace, call_input& input) {
-    auto table = analyze(trace, input, analysis::time_table());
-    const call_texts texts = texts_of(trace);
+  const auto body = [&](const any_call_trace& trace, call_input& input) {
+    auto table = analyze(input, analysis::time_table());
     std::uint64_t functions = 0, unresolved = 0;
     table.for_each([&](analysis::time_table::key key, analysis::time_table::row&) {
       ++functions;
-      if (is_unresolved(texts.name(key.second))) ++unresolved;
+      if (is_unresolved(trace.function_name(key.second))) ++unresolved;
     });
     const std::uint64_t lost = input.lost ? input.lost() : 0;
     const analysis::call_faults faults = table.faults();
@@ -233,8 +228,7 @@ int check_calls(const arguments& asked, const trace_format& format) {
     }
     return out.close(good ? success : bad_input);
   };
-  task_of task(body);
-  return format.with_calls(asked, task);
+  return format.with_calls(asked, body);
 }
 
 int diff_calls(const arguments& asked, const trace_format& format, const trace_format& other) {

@@ -7,7 +7,7 @@
 #include <backsight/elf/symbols.hpp>
 #include <backsight/memtrace/calls.hpp>
 
-#include "calls.hpp"
+#include "call_analysis.hpp"
 #include "memtrace_commands.hpp"
 #include "memtrace_input.hpp"
 #include "memtrace_names.hpp"
@@ -50,7 +50,7 @@ class program_symbols {
 
 }  // namespace
 
-int with_calls(const arguments& asked, call_task& task) {
+int with_calls(const arguments& asked, const call_task& task) {
   program_symbols symbols;
   if (!symbols.open(asked.symbols)) return bad_input;
   code_names names;
@@ -92,7 +92,7 @@ int with_calls(const arguments& asked, call_task& task) {
   }
   unreadable = unreadable || named != success;
   call_input input{.asked = asked, .bytes = size, .notes = notes, .unreadable = unreadable};
-  return task.on(backsight::memtrace::calls(files, std::move(options)), input);
+  return run_task(backsight::memtrace::calls(files, std::move(options)), input, task);
 }
 
 }  // namespace cli::memtrace

@@ -18,6 +18,6 @@ int opcodes(const arguments& asked);
 int syscalls(const arguments& asked);
 
 /// The calls and returns of final memtraces.
-int with_calls(const arguments& asked, call_task& task);
+int with_calls(const arguments& asked, const call_task& task);
 
 }  // namespace cli::memtrace

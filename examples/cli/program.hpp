@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -18,6 +19,10 @@
 #include "input_file.hpp"
 #include "output_file.hpp"
 #include "terminal.hpp"
+
+namespace backsight {
+class any_call_trace;
+}
 
 namespace cli {
 
@@ -130,7 +135,9 @@ inline constexpr std::uint64_t bytes_between_updates = events_between_updates * 
 /// A file or a folder exists at `path`.
 [[nodiscard]] bool is_directory(const std::string& path);
 
-class call_task;
+struct call_input;
+/// What a command does with the calls that the filters leave, see calls.hpp; gives an exit code.
+using call_task = std::function<int(const backsight::any_call_trace& trace, call_input& input)>;
 
 /// What the program can do with one kind of trace; null where a command means nothing for it.
 struct trace_format {
@@ -142,7 +149,7 @@ struct trace_format {
   /// The trace is of this format, told from its first 64 bytes (`head`, empty for a folder) or the folder's files.
   bool (*detect)(const std::string& path, backsight::byte_view head) = nullptr;
   /// Opens the trace and gives it to a task, see calls.hpp: what every trace of calls has is written once.
-  int (*with_calls)(const arguments&, call_task&) = nullptr;
+  int (*with_calls)(const arguments&, const call_task&) = nullptr;
   int (*info)(const arguments&) = nullptr;
   int (*dump)(const arguments&) = nullptr;
   int (*report)(const arguments&) = nullptr;

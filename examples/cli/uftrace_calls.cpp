@@ -2,15 +2,16 @@
 // uftrace directories as traces of calls.
 #include <backsight/core/lines.hpp>
 #include <backsight/io/uftrace_directory.hpp>
+#include <backsight/uftrace/calls.hpp>
 
-#include "calls.hpp"
+#include "call_analysis.hpp"
 #include "uftrace_data.hpp"
 
 namespace cli {
 
 using namespace backsight;
 
-int uftrace_with_calls(const arguments& asked, call_task& task) {
+int uftrace_with_calls(const arguments& asked, const call_task& task) {
   uftrace_data data;
   if (const int code = open_uftrace_files(asked, data); code != success) return code;
   // What was asked for when recording holds where the command line says nothing.
@@ -35,7 +36,7 @@ int uftrace_with_calls(const arguments& asked, call_task& task) {
     }
     return lost;
   };
-  return task.on(uftrace::calls(data.recording()), input);
+  return run_task(uftrace::calls(data.recording()), input, task);
 }
 
 }  // namespace cli

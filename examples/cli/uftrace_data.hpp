@@ -115,7 +115,7 @@ using as_uftrace::add_format;
 int uftrace_info(const arguments&);
 int uftrace_dump(const arguments&);
 int uftrace_report(const arguments&);
-int uftrace_with_calls(const arguments&, call_task&);
+int uftrace_with_calls(const arguments&, const call_task&);
 int uftrace_graph(const arguments&);
 int uftrace_export(const arguments&);
 int uftrace_replay(const arguments&);

@@ -8,7 +8,7 @@
 #include <backsight/analysis/distribution.hpp>
 #include <backsight/xray/calls.hpp>
 
-#include "calls.hpp"
+#include "call_analysis.hpp"
 #include "xray_trace.hpp"
 
 namespace cli {
@@ -127,12 +127,12 @@ int xray_report(const arguments& asked) {
   return llvm_report(trace, names, asked);
 }
 
-int xray_with_calls(const arguments& asked, call_task& task) {
+int xray_with_calls(const arguments& asked, const call_task& task) {
   xray_trace trace;
   xray_names names;
   if (!trace.open(asked.path()) || !names.open(asked.symbols)) return bad_input;
   call_input input{.asked = asked, .bytes = trace.log().bytes().size(), .notes = trace.faults()};
-  return task.on(xray::calls(trace.log(), names.names()), input);
+  return run_task(xray::calls(trace.log(), names.names()), input, task);
 }
 
 }  // namespace cli

@@ -72,7 +72,7 @@ int no_such_form(const char* command);
 int xray_info(const arguments&);
 int xray_dump(const arguments&);
 int xray_report(const arguments&);
-int xray_with_calls(const arguments&, call_task&);
+int xray_with_calls(const arguments&, const call_task&);
 int xray_export(const arguments&);
 
 }  // namespace cli

@@ -4,6 +4,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include <backsight/core/error.hpp>
@@ -89,5 +90,17 @@ concept has_text = call_event<E> && requires(const E& event) {
   { event.payload.data() } -> std::convertible_to<const std::byte*>;
   { event.payload.size() } -> std::convertible_to<std::size_t>;
 };
+
+/// The text of an event that is a mark, where its format has one.
+template <call_event E>
+[[nodiscard]] std::optional<std::string_view> mark_text(const E& event) noexcept {
+  if constexpr (has_text<E>) {
+    if (event.kind == event_kind::mark)
+      return std::string_view(reinterpret_cast<const char*>(event.payload.data()), event.payload.size());
+  } else if constexpr (requires { { event.text } -> std::convertible_to<std::optional<std::string_view>>; }) {
+    return event.text;
+  }
+  return {};
+}
 
 }  // namespace backsight

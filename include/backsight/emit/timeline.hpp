@@ -75,12 +75,8 @@ void timeline(Writer& writer, const T& trace, OnFault&& on_fault) {
             const auto& name = trace.function_name(function);
             writer.event(kind, name, process, thread, trace.to_ns(event.time));
           };
-          if constexpr (has_text<typename T::event_type>) {
-            if (event.kind == event_kind::mark) {
-              const std::string_view text(reinterpret_cast<const char*>(event.payload.data()), event.payload.size());
-              return writer.event(event_kind::mark, text, process, thread, trace.to_ns(event.time));
-            }
-          } else if (event.kind == event_kind::mark) {
+          if (event.kind == event_kind::mark) {
+            if (const auto text = mark_text(event)) return writer.event(event_kind::mark, *text, process, thread, trace.to_ns(event.time));
             return emit(event_kind::mark, event.function);
           }
           stack.on(

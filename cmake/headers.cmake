@@ -149,8 +149,11 @@ set(BACKSIGHT_HEADERS
   include/backsight/elf/symbols.hpp
 
   include/backsight/emit/chrome_json.hpp
+  include/backsight/emit/declaration.hpp
   include/backsight/emit/dot.hpp
   include/backsight/emit/folded.hpp
+  include/backsight/emit/imhex.hpp
+  include/backsight/emit/kaitai.hpp
   include/backsight/emit/perfetto.hpp
   include/backsight/emit/timeline.hpp
 

@@ -15,6 +15,7 @@
 #include <backsight/core/schemas.hpp>
 #include <backsight/core/split.hpp>
 #include <backsight/core/table.hpp>
+#include <backsight/emit/kaitai.hpp>
 
 using namespace backsight;
 
@@ -274,5 +275,10 @@ int main() {
   for (std::size_t i = 0; i < parts.size(); ++i)
     std::printf("part from %u: %zu records\n", static_cast<unsigned>(parts[i].offset()), counts[i]);
   // [parallel]
+
+  // [export]
+  // The same declaration for Kaitai Struct; emit::imhex<F>() gives a pattern for ImHex.
+  show(emit::kaitai<attributes<order::big>>("attributes"));
+  // [export]
   return end ? 1 : 0;
 }

@@ -119,6 +119,7 @@ struct same_as : detail::field_base {
   using value_type = T;
   static constexpr std::size_t bits = sizeof(T) * 8;
   static constexpr bool is_padding = false;
+  static constexpr auto repeats = Member;
   [[nodiscard]] static constexpr const char* name() noexcept { return Name.c_str(); }
   template <class Record>
   [[nodiscard]] constexpr T operator()(const Record& record) const noexcept {

@@ -197,7 +197,7 @@ def build(options, tree, objects, programs):
     if not (objects / "build.ninja").is_file():
         run(["cmake", "-S", tree, "-B", objects, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Debug", f"-DCMAKE_CXX_FLAGS_DEBUG={options.flags}",
              f"-DCMAKE_CXX_FLAGS=-include {tree}/mutation_switch.hpp", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON",
-             "-DBACKSIGHT_INSTALL=OFF", *options.define])
+             "-DBACKSIGHT_INSTALL=OFF", "-DBACKSIGHT_BUILD_SLOW_TESTS=ON", *options.define])
     targets = sorted({"backsight-cli" if program.startswith("ctest:") else program for program in programs})
     run(["cmake", "--build", objects, "-j", str(options.jobs), "--target", *targets])
 

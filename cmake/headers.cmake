@@ -44,8 +44,10 @@ set(BACKSIGHT_HEADERS
   include/backsight/cfi/c_writer.hpp
   include/backsight/cfi/cfi.hpp
   include/backsight/cfi/cie_reader.hpp
+  include/backsight/cfi/core_registers.hpp
   include/backsight/cfi/exidx/index.hpp
   include/backsight/cfi/exidx/rows.hpp
+  include/backsight/cfi/explained_walk.hpp
   include/backsight/cfi/frame.hpp
   include/backsight/cfi/frame_sections.hpp
   include/backsight/cfi/general_rule.hpp
@@ -140,6 +142,9 @@ set(BACKSIGHT_HEADERS
   include/backsight/dwarf/operation.hpp
   include/backsight/dwarf/pointer_encoding.hpp
 
+  include/backsight/elf/core_file.hpp
+  include/backsight/elf/core_memory.hpp
+  include/backsight/elf/core_schema.hpp
   include/backsight/elf/indexed_range.hpp
   include/backsight/elf/lay_out.hpp
   include/backsight/elf/relocate.hpp

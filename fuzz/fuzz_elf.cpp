@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // ELF files of any class and byte order, and mapped images: sections, segments, symbols, relocations, notes, look-up of
-// addresses, XRay's instrumentation map, and where symbols lie in the file.
+// addresses, XRay's instrumentation map, and where symbols lie in the file. Core files: notes, memory, and a walk of each thread.
 #include <cstdint>
 
+#include <backsight/cfi/core_registers.hpp>
+#include <backsight/cfi/explained_walk.hpp>
+#include <backsight/elf/core_file.hpp>
+#include <backsight/elf/core_memory.hpp>
 #include <backsight/elf/sections.hpp>
 #include <backsight/elf/symbols.hpp>
 #include <backsight/perf/symbol_places.hpp>
@@ -106,6 +110,61 @@ std::uint64_t read(const elf::image& file) {
   return sum + read_places(file);
 }
 
+/// Threads are walked by their frame pointers: all that is executable counts as code without call frame information.
+template <class Arch>
+std::uint64_t walk_threads(const elf::core_file& core, const elf::core_memory& memory) {
+  std::uint64_t sum = 0;
+  std::size_t budget = 16;
+  for (const elf::core_thread& thread : core.threads) {
+    const auto first = cfi::first_frame<Arch>(thread.registers, core.file.byte_order());
+    if (!first || budget-- == 0) continue;
+    cfi::address_space<Arch> space;
+    std::size_t frames = 0;
+    const cfi::stop why = cfi::explained_walk<Arch>(
+        *first, space, memory, 64,
+        [&](std::uint64_t address) {
+          const auto* const part = memory.find(address);
+          if (part == nullptr || (part->flags & elf::segment_executable) == 0) return false;
+          return space.find(address) != nullptr || !space.add({address, address + 1, 0, {}, 0});
+        },
+        [&](const cfi::explained_frame& one) {
+          ++frames;
+          sum += one.pc + one.lookup_address();
+        });
+    require(frames >= 1 && frames <= 64 && why != cfi::stop::none);
+  }
+  return sum;
+}
+
+std::uint64_t read_core(byte_view bytes) {
+  std::uint64_t sum = 0;
+  const auto on_fault = [&](const fault& one) {
+    require(one.code != errc::ok);
+    sum += one.offset;
+  };
+  const auto core = elf::open_core(bytes, on_fault);
+  if (!core) return sum;
+  for (const elf::core_thread& thread : core->threads) {
+    require(inside(core->file, thread.registers) && thread.offset < bytes.size());
+    sum += sum_of(thread.registers);
+  }
+  for (const elf::core_mapping& one : core->mappings) {
+    require(one.begin < one.end);
+    sum += sum_of(one.path) + one.file_offset;
+  }
+  sum += sum_of(core->program) + sum_of(core->arguments) + core->vdso.value_or(1);
+  const elf::core_memory memory(core->file, on_fault);
+  std::uint64_t end = 0;
+  for (const auto& part : memory.parts()) {
+    require(part.begin >= end && part.begin < part.end && part.bytes.size() <= part.end - part.begin);
+    require(inside(core->file, part.bytes) && memory.find(part.begin) == &part);
+    end = part.end;
+    sum += memory(part.begin).value_or(2) + memory(part.end - 1).value_or(3);
+  }
+  sum += walk_threads<cfi::arch::x86_64>(*core, memory) + walk_threads<cfi::arch::i386>(*core, memory);
+  return sum + walk_threads<cfi::arch::aarch64>(*core, memory) + walk_threads<cfi::arch::riscv64>(*core, memory);
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -116,6 +175,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (const auto file = elf::open(bytes, layout)) sum += read(*file);
     else require(file.error().offset <= size);
   }
+  sum += read_core(bytes);
   // Keeps the reads.
   return sum == 0x123456789abcdef0 ? 1 : 0;
 }

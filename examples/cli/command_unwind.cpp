@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -12,6 +13,7 @@
 
 #include "commands.hpp"
 #include "compiled_objects.hpp"
+#include "core_stacks.hpp"
 #include "perf_commands.hpp"
 #include "program.hpp"
 #include "sample_corpus.hpp"
@@ -33,16 +35,35 @@ struct unwind_options {
   std::string as;
   std::string fields;
   perf_data::stack_options stacks;
+  std::string format = "text";
+  bool has_longest = false;
 };
+
+/// What the command takes; a bit for each, for the options that apply to it.
+enum class input_form : unsigned { samples = 1, recording = 2, core = 4 };
+
+const char* name_of(input_form form) {
+  switch (form) {
+    case input_form::samples: return "stack samples";
+    case input_form::recording: return "a perf.data recording";
+    case input_form::core: return "a core file";
+  }
+  return "";
+}
+
+/// Says which of the folders is none; true when all are.
+bool are_folders(const std::vector<std::string>& folders) {
+  for (const std::string& folder : folders) {
+    if (is_directory(folder)) continue;
+    say("backsight: %s is not a folder\n", folder.c_str());
+    return false;
+  }
+  return true;
+}
 
 /// What the command does with a recording of perf.
 int unwind_recording(const unwind_options& options) {
-  for (const std::string& folder : options.stacks.sysroots) {
-    if (!is_directory(folder)) {
-      say("backsight: %s is not a folder\n", folder.c_str());
-      return usage;
-    }
-  }
+  if (!are_folders(options.stacks.sysroots)) return usage;
   if (options.as.empty()) {
     if (!options.fields.empty()) {
       say("backsight: --fields is for --as perf-script\n");
@@ -57,13 +78,26 @@ int unwind_recording(const unwind_options& options) {
                                                                 : options.fields);
 }
 
-/// The input is a recording of perf; false also when it cannot be read, which reading it says.
-bool is_perf_recording(const std::string& path) {
-  if (is_directory(path)) return perf_data::is_recording(path, {});
+/// What the command does with a core file.
+int unwind_core_file(const unwind_options& options) {
+  core_options asked;
+  asked.folders = options.stacks.sysroots;
+  if (!options.folder.empty()) asked.folders.push_back(options.folder);
+  if (!are_folders(asked.folders)) return usage;
+  asked.format = options.format;
+  if (options.has_longest) asked.longest = options.stacks.longest;
+  return unwind_core(options.corpus, asked);
+}
+
+/// Of what form the input is; stack samples also when it cannot be read, which reading it says.
+input_form form_of(const std::string& path) {
+  if (is_directory(path)) return perf_data::is_recording(path, {}) ? input_form::recording : input_form::samples;
   input file;
   const auto is_of_use = [](backsight::byte_view head) { return backsight::io::file_kind_of(head) != backsight::io::file_kind::other; };
-  if (!file.try_open(path, is_of_use)) return false;
-  return perf_data::is_recording(path, file.bytes().first(std::min<std::size_t>(file.bytes().size(), 64)));
+  if (!file.try_open(path, is_of_use)) return input_form::samples;
+  const backsight::byte_view head = file.bytes().first(std::min<std::size_t>(file.bytes().size(), 64));
+  if (is_core_file(head)) return input_form::core;
+  return perf_data::is_recording(path, head) ? input_form::recording : input_form::samples;
 }
 
 int unwind_samples(const unwind_options& options) {
@@ -134,31 +168,38 @@ int unwind_samples(const unwind_options& options) {
 
 void add_unwind_command(CLI::App& app, int& code) {
   const auto options = std::make_shared<unwind_options>();
-  CLI::App* const sub = app.add_subcommand("unwind", "Unwind stack samples with tables made from the mapped files");
-  sub->add_option("SAMPLES", options->corpus, "a perf.data recording (a file, - for stdin, or a folder), or a file of stack samples")->required();
-  auto* sysroot = sub->add_option("--sysroot", options->stacks.sysroots, "perf.data: folders with copies of the recorded machine's files, by path or build id; / when none is given")->type_name("FOLDER");
+  CLI::App* const sub = app.add_subcommand("unwind", "Unwind recordings, core files and stack samples with tables made from the mapped files");
+  sub->add_option("SAMPLES", options->corpus, "a perf.data recording (a file, - for stdin, or a folder), a core file, or a file of stack samples")->required();
+  auto* sysroot = sub->add_option("--sysroot", options->stacks.sysroots, "perf.data, core files: folders with copies of the recorded machine's files, by path or build id; / when none is given")->type_name("FOLDER");
   auto* as = sub->add_option("--as", options->as, "perf.data: print what this tool prints: perf-script")->check(CLI::IsMember({"perf-script"}));
   auto* fields = sub->add_option("--fields", options->fields, "perf.data: the fields for --as perf-script")->needs(as);
   auto* jobs = sub->add_option("-j,--jobs", options->stacks.jobs, "perf.data: threads to work with")->check(CLI::Range(1, 256));
-  auto* longest = sub->add_option("--max-stack", options->stacks.longest, "perf.data: frames of a stack at most, recorded and unwound each")->check(CLI::Range(1, 65536));
-  auto* folder = sub->add_option("--elf-dir", options->folder, "stack samples: the folder of the mapped files, each named BUILD-ID.elf")->type_name("FOLDER");
+  auto* longest = sub->add_option("--max-stack", options->stacks.longest, "perf.data: frames of a stack at most, recorded and unwound each; core files: 1024 when it is not given")->check(CLI::Range(1, 65536));
+  auto* format = sub->add_option("--format", options->format, "core files: text, json (a line for each thread), or folded (function;...;function THREADS)")
+                     ->check(CLI::IsMember({"text", "json", "folded"}));
+  auto* folder = sub->add_option("--elf-dir", options->folder, "stack samples, core files: the folder of the mapped files, each named BUILD-ID.elf")->type_name("FOLDER");
   auto* check = sub->add_flag("--check", options->check, "compare with the expected pcs in the file; exit code 1 when any differ");
   auto* with = sub->add_option("--with", options->with, "what unwinds: table, or compiled for the objects of `cfi compile`")
                    ->check(CLI::IsMember({"table", "compiled"}));
   sub->add_option("--objects", options->objects, "the folder that `cfi compile` wrote")->type_name("FOLDER")->needs(with);
   sub->callback([=, &code] {
-    const bool of_perf = is_perf_recording(options->corpus);
-    for (const CLI::Option* one : {sysroot, as, fields, jobs, longest, folder, check, with}) {
-      if (one->count() == 0) continue;
-      const bool for_perf = one == sysroot || one == as || one == fields || one == jobs || one == longest;
-      if (for_perf == of_perf) continue;
-      say("backsight: %s does not apply to %s\n", one->get_name().c_str(), of_perf ? "a perf.data recording" : "stack samples");
+    const input_form form = form_of(options->corpus);
+    constexpr auto samples = static_cast<unsigned>(input_form::samples), recording = static_cast<unsigned>(input_form::recording),
+                   core = static_cast<unsigned>(input_form::core);
+    const std::pair<const CLI::Option*, unsigned> applies[]{{sysroot, recording | core}, {as, recording}, {fields, recording},
+                                                            {jobs, recording},           {longest, recording | core},
+                                                            {format, core},              {folder, samples | core},
+                                                            {check, samples},            {with, samples}};
+    for (const auto& [one, forms] : applies) {
+      if (one->count() == 0 || (forms & static_cast<unsigned>(form)) != 0) continue;
+      say("backsight: %s does not apply to %s\n", one->get_name().c_str(), name_of(form));
       code = usage;
       return;
     }
-    if (of_perf) {
+    options->has_longest = longest->count() != 0;
+    if (form != input_form::samples) {
       note_input(options->corpus);
-      code = unwind_recording(*options);
+      code = form == input_form::core ? unwind_core_file(*options) : unwind_recording(*options);
       return;
     }
     if (options->folder.empty()) {

@@ -87,7 +87,7 @@ std::string what_it_is(const std::string& path, backsight::byte_view head,
     case file_kind::elf:
       return is +
              ", not a trace: `backsight cfi rows` shows its call frame information, and --symbols takes names from it";
-    case file_kind::core: return is + ", not a trace of calls";
+    case file_kind::core: return is + ": `backsight unwind` prints the stacks in it";
     case file_kind::jit_dump: return is + ", which a perf.data recording uses";
     case file_kind::stack_samples: return is + ": `backsight unwind` unwinds them";
     case file_kind::unwind_table:

@@ -17,7 +17,7 @@ struct described_address {
   std::uint64_t printed = 0;  ///< in the file, for files; else the address itself
 };
 
-[[nodiscard]] inline described_address describe(const stack_context& context, const backsight::perf::process& owner,
+[[nodiscard]] inline described_address describe(const address_context& context, const backsight::perf::process& owner,
                                                 std::uint64_t address, backsight::perf::cpu_mode mode) {
   described_address out;
   out.printed = address;
@@ -35,7 +35,7 @@ struct described_address {
 template <class Make>
 class text_cache {
  public:
-  text_cache(const stack_context& context, Make make)
+  text_cache(const address_context& context, Make make)
       : context_(&context), make_(std::move(make)), entries_(std::size_t{1} << 13), known_(std::size_t{1} << 13) {}
 
   [[nodiscard]] const std::string& operator()(const backsight::perf::process& owner, std::uint64_t address,
@@ -84,7 +84,7 @@ class text_cache {
   [[nodiscard]] static std::uint64_t begin_of(const backsight::perf::mapping* at) {
     return at != nullptr && at->kind == backsight::perf::file_kind::symbol ? at->begin : 0;
   }
-  const stack_context* context_;
+  const address_context* context_;
   Make make_;
   std::vector<entry> entries_;
   std::vector<known_address> known_;

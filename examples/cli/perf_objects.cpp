@@ -60,13 +60,11 @@ perf::build_id running_kernel() {
 
 }  // namespace
 
-objects::objects(std::vector<std::string> sysroots, const recording_input& recording, const perf::process_list& processes)
-    : finder_(default_folders(std::move(sysroots)), recording.folder,
+objects::objects(std::vector<std::string> sysroots, mapping_source from, const perf::process_list& processes)
+    : finder_(default_folders(std::move(sysroots)), from.folder,
               [](const std::string& message) { say("backsight: %s\n", message.c_str()); }),
       processes_(&processes),
-      release_(recording.text_feature(perf::feature::osrelease)),
-      hostname_(recording.text_feature(perf::feature::hostname)),
-      byte_order_(recording.trace.byte_order()) {
+      from_(std::move(from)) {
   options_.text = [](std::string_view name) { return demangle_function(name); };
   options_.unpack = unpack;
 }
@@ -79,7 +77,8 @@ io::object_file* objects::file(std::uint32_t number) {
   slot& one = slots_[number];
   std::call_once(one.opened, [&] {
     const perf::mapped_file& wanted = processes_->files()[number];
-    one.file = finder_.find(wanted);
+    one.file = one.own.empty() ? finder_.find(wanted) : io::object_finder::open_bytes(wanted.name, one.own);
+    if (one.file && !one.own.empty()) return;
     if (one.file) note_mapping(one.file->path, one.file->bytes);
     else if (wanted.kind == perf::file_kind::file && wanted.name.starts_with("/"))
       say("backsight: no file for %s\n", wanted.name.c_str());
@@ -216,16 +215,16 @@ void objects::read_kernel() {
     if (root.empty()) {
       utsname own{};
       const bool same = id.is_known() ? running_kernel() == id
-                                      : ::uname(&own) == 0 && release_ == own.release && hostname_ == own.nodename;
+                                      : ::uname(&own) == 0 && from_.release == own.release && from_.hostname == own.nodename;
       if (same && take_kallsyms("/proc/kallsyms", false)) return;
     } else {
       if (take_kallsyms(root + "/kallsyms", false) || take_kallsyms(root + "/kallsyms.xz", true) ||
           take_kallsyms(root + "/proc/kallsyms", false))
         return;
     }
-    if (!release_.empty() && take_kallsyms(root + "/boot/System.map-" + release_, false)) return;
+    if (!from_.release.empty() && take_kallsyms(root + "/boot/System.map-" + from_.release, false)) return;
   }
-  say("backsight: no kallsyms for the recorded kernel %s\n", release_.c_str());
+  say("backsight: no kallsyms for the recorded kernel %s\n", from_.release.c_str());
 }
 
 found_name objects::kernel_name(const perf::mapping& at, std::uint64_t address) {

@@ -32,11 +32,18 @@ struct found_name {
   bool is_known = false;
 };
 
+/// Where mappings come from, as far as that tells which files they show.
+struct mapping_source {
+  std::string folder;             ///< of the recording
+  std::string release, hostname;  ///< of the kernel and machine; empty where they are not known
+  backsight::order byte_order = backsight::order::little;
+};
+
 /// The files that a recording's mappings show: found, opened and their names and tables read when they are first asked for.
 /// Several threads may ask once prepare() has been called for all files that they ask for.
 class objects {
  public:
-  objects(std::vector<std::string> sysroots, const recording_input& recording, const backsight::perf::process_list& processes);
+  objects(std::vector<std::string> sysroots, mapping_source from, const backsight::perf::process_list& processes);
 
   /// Makes room for the files that there are now.
   void prepare();
@@ -51,6 +58,12 @@ class objects {
   void set_code(std::uint32_t number, const backsight::perf::jitdump::function& code) {
     prepare();
     slots_[number].code = code;
+  }
+
+  /// The bytes of the file of that number, where the source of its mapping has them itself. They must stay.
+  void set_bytes(std::uint32_t number, backsight::byte_view bytes) {
+    prepare();
+    slots_[number].own = bytes;
   }
 
   /// Fills in the table and bias of a mapped file, and which part of the mapping it is for; false when it has no call frame
@@ -106,6 +119,7 @@ class objects {
     std::map<std::uint64_t, backsight::cfi::table_part> parts;  // by where they begin
     std::unique_ptr<backsight::io::object_symbols> symbols;
     std::optional<backsight::perf::jitdump::function> code;
+    backsight::byte_view own;  ///< see set_bytes
     backsight::perf::symbol_table map_names;
     input map_text;  ///< a perf map file
   };
@@ -160,7 +174,7 @@ class objects {
     if (!one.whole_made) {
       cfi::section_info info;
       info.address = one.code->eh_frame_address();
-      with_order(byte_order_, [&](auto o) {
+      with_order(from_.byte_order, [&](auto o) {
         if (auto built = cfi::build_table<Arch>(cfi::section<o()>(one.code->eh_frame, info))) one.table = std::move(built.value());
       });
     }
@@ -178,8 +192,7 @@ class objects {
   backsight::io::object_finder finder_;
   backsight::io::symbol_options options_;
   const backsight::perf::process_list* processes_;
-  std::string release_, hostname_;
-  backsight::order byte_order_;
+  mapping_source from_;
   std::deque<slot> slots_;
   std::deque<input> dumps_;
   std::mutex kernel_mutex_;

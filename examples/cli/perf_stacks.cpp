@@ -25,8 +25,8 @@ template <class Arch, order O>
 class stack_reader {
  public:
   stack_reader(const recording_input& recording, const stack_options& options, stack_counts& counts)
-      : recording_(recording), options_(options), counts_(counts), files_(options.sysroots, recording, processes_),
-        context_{recording, processes_, files_, options}, memory_(&read_file, &files_) {
+      : recording_(recording), options_(options), counts_(counts), files_(options.sysroots, source_of(recording), processes_),
+        context_{{processes_, files_}, recording, options}, memory_(&read_file, &files_) {
     stride_ = std::max(options.longest, 1U);
     batch_size_ = options.jobs > 1 ? batch_of_many : batch_of_one;
     pcs_.resize(batch_size_ * stride_);
@@ -76,6 +76,11 @@ class stack_reader {
     perf::jitdump::function function;
     std::size_t number = 0;
   };
+
+  [[nodiscard]] static mapping_source source_of(const recording_input& recording) {
+    return {recording.folder, recording.text_feature(perf::feature::osrelease), recording.text_feature(perf::feature::hostname),
+            recording.trace.byte_order()};
+  }
 
   static std::optional<byte_view> read_file(void* files, std::uint32_t number) {
     return static_cast<objects*>(files)->bytes(number);

@@ -64,12 +64,10 @@ class stack_consumer {
   virtual void done(std::span<const std::unique_ptr<stack_worker>> workers) = 0;
 };
 
-/// What a consumer needs to know of the recording while samples come.
-struct stack_context {
-  const recording_input& recording;
+/// What addresses are named by.
+struct address_context {
   const backsight::perf::process_list& processes;
   objects& files;
-  const stack_options& options;
 
   /// Where an address lies; null when nothing is mapped there.
   [[nodiscard]] const backsight::perf::mapping* find(const backsight::perf::process& owner, std::uint64_t address,
@@ -78,6 +76,12 @@ struct stack_context {
     if (mode == cpu_mode::kernel) return processes.kernel().find(address);
     return mode == cpu_mode::user ? owner.maps->find(address) : nullptr;
   }
+};
+
+/// What a consumer needs to know of the recording while samples come.
+struct stack_context : address_context {
+  const recording_input& recording;
+  const stack_options& options;
 };
 
 /// Counts of a whole recording.

@@ -112,6 +112,17 @@ class object_finder {
     return made;
   }
 
+  /// Opens bytes that are there already, and must stay, as an ELF file; null when they are none.
+  [[nodiscard]] static std::unique_ptr<object_file> open_bytes(std::string path, byte_view bytes) {
+    const auto image = elf::open(bytes);
+    if (!image) return nullptr;
+    auto made = std::make_unique<object_file>();
+    made->path = std::move(path);
+    made->bytes = bytes;
+    made->image = *image;
+    return made;
+  }
+
   /// The file has that build id, or one of them is not known.
   [[nodiscard]] static bool matches(const elf::image& file, const perf::build_id& id) noexcept {
     const perf::build_id own(file.build_id());
@@ -171,19 +182,13 @@ class object_finder {
   [[nodiscard]] static std::unique_ptr<object_file> own_vdso() {
     const auto* const at = reinterpret_cast<const std::byte*>(::getauxval(AT_SYSINFO_EHDR));
     if (at == nullptr) return nullptr;
-    auto made = std::make_unique<object_file>();
     constexpr std::size_t page = 4096;
     const auto head = elf::open(byte_view(at, page), elf::image_layout::memory);
     if (!head) return nullptr;
     // It is mapped as it lies in its file, and its section headers stand behind its segments.
     std::uint64_t end = 0;
     for (const elf::segment s : head->segments()) end = s.offset + s.file_size > end ? s.offset + s.file_size : end;
-    made->path = "[vdso]";
-    made->bytes = byte_view(at, static_cast<std::size_t>((end + page - 1) / page * page));
-    const auto image = elf::open(made->bytes);
-    if (!image) return nullptr;
-    made->image = *image;
-    return made;
+    return open_bytes("[vdso]", byte_view(at, static_cast<std::size_t>((end + page - 1) / page * page)));
   }
 
   std::vector<std::string> folders_;

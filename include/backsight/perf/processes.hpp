@@ -81,10 +81,15 @@ class process_list {
     added.end = end;
     added.protection = 4;
     added.kind = file_kind::code;
-    added.file = files_.add(name, {}, added.kind);
+    return add_mapping(pid, added, name, {}, on_change);
+  }
+  /// Adds a mapping of a process over what lies there, as others than records tell it; its file is numbered here. As above.
+  template <class OnChange>
+  std::uint32_t add_mapping(std::int32_t pid, mapping added, std::string_view name, const build_id& id, OnChange&& on_change) {
+    added.file = files_.add(name, id, added.kind);
     process& owner = at(pid);
     own_maps(owner).add(added);
-    on_change(static_cast<const process*>(&owner), begin, end);
+    on_change(static_cast<const process*>(&owner), added.begin, added.end);
     return added.file;
   }
 
@@ -185,10 +190,7 @@ class process_list {
     const bool is_memory = added.kind == file_kind::anonymous || added.kind == file_kind::special;
     const std::string map_name = "/tmp/perf-" + std::to_string(pid) + ".map";
     if (is_memory && added.is_executable()) name = map_name;
-    added.file = files_.add(name, id.is_known() ? id : id_of_name(name), added.kind);
-    process& owner = at(pid);
-    own_maps(owner).add(added);
-    on_change(static_cast<const process*>(&owner), added.begin, added.end);
+    add_mapping(pid, added, name, id.is_known() ? id : id_of_name(name), on_change);
     if (added.is_executable() && is_jitdump(name)) jitdumps_.emplace_back(name);
   }
   /// `.../jit-PID.dump`: mapped by the program that writes it, so that its name is in the recording.

@@ -8,6 +8,7 @@ import json
 import os
 import re
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -192,6 +193,89 @@ class Jit(unittest.TestCase):
         ours = [re.findall(r"^  u *[0-9a-f]+ (jit_\w+\+0x[0-9a-f]+) in \[jit\]$", sample, re.M)
                 for sample in run("unwind", JIT, "--sysroot", DATA).decode().split("\n\n")]
         self.assertEqual([one for one in ours if one], [one for one in expected if one])
+
+
+class JitUnwinding(unittest.TestCase):
+    """Registers and stack of code that the program made, unwound by what its jitdump says of it: as perf shows after `perf inject -j`."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.data, self.dump = os.path.join(folder.name, "perf.data"), os.path.join(folder.name, "jit-979.dump")
+        with open(self.data, "wb") as out:
+            out.write(unpacked(os.path.join(DATA, "jit-dwarf/perf.data.zst")))
+        shutil.copy(os.path.join(DATA, "jit-dwarf/jit-979.dump"), self.dump)
+
+    def stacks(self, *words):
+        """[(name+offset or ?, [jit] or another module, how it ended)] of each sample."""
+        done = subprocess.run([PROGRAM, "unwind", self.data, *words], capture_output=True, check=True)
+        self.said = done.stderr.decode()
+        found = []
+        for sample in done.stdout.decode().strip().split("\n\n"):
+            found.append([(line[1], line[2]) for line in re.finditer(r"^  u *[0-9a-f]+ (\S+) in (.*)$", sample, re.M)])
+        return found
+
+    def injected(self):
+        """The same of perf; it adds a frame at -1 where the recorded part of the stack ends."""
+        with open(os.path.join(DATA, "jit-dwarf/injected.txt")) as text:
+            samples = re.split(r"\n\n+", text.read().strip())
+        rows = [re.findall(r"^\t? *([0-9a-f]+) (\S+) \((.*)\)$", sample, re.M) for sample in samples]
+        return [[(name, "[jit]" if module.startswith("jitted-") else module) for address, name, module in sample
+                 if address != "ffffffffffffffff"] for sample in rows]
+
+    def test_made_code(self):
+        """Code that was loaded and code that was moved leads on to the program, the file of which is not there."""
+        expected = [[one for one in sample if one[1] == "[jit]"] + [("?", "/opt/app/jit")] for sample in self.injected()]
+        self.assertEqual(len(expected), 26)
+        self.assertTrue(any(len(sample) == 3 for sample in expected))
+        self.assertEqual(self.stacks("--sysroot", os.path.dirname(self.data)), expected)
+        self.assertEqual(len(self.said.splitlines()), 1)
+
+    @unittest.skipUnless(os.path.isfile(os.path.join(os.environ.get("BACKSIGHT_CORPUS", ""), "perf/elf/opt/app/jit")), "BACKSIGHT_CORPUS is not set")
+    def test_whole_stacks(self):
+        self.assertEqual(self.stacks("--sysroot", os.path.join(os.environ["BACKSIGHT_CORPUS"], "perf/elf")), self.injected())
+
+    def change_dump(self, change):
+        """Rewrites the dump: change(type, record) gives the record or nothing."""
+        with open(self.dump, "rb") as file:
+            data = file.read()
+        out, at = data[:40], 40
+        while at + 16 <= len(data):
+            kind, size = struct.unpack_from("<II", data, at)
+            out += change(kind, data[at:at + size])
+            at += size
+        with open(self.dump, "wb") as file:
+            file.write(out)
+
+    def test_no_unwinding_information(self):
+        """Names stay, and a stack ends at its first frame."""
+        expected = [sample[:1] for sample in self.stacks()]
+        self.change_dump(lambda kind, record: b"" if kind == 4 else record)
+        self.assertEqual(self.stacks(), expected)
+
+    def test_damaged_unwinding_information(self):
+        """Whatever stands in place of it, samples have their first frame, and others only where the information leads on."""
+        first = [sample[0] for sample in self.stacks()]
+        for byte in (0, 0x41, 0xff):
+            self.change_dump(lambda kind, record: record[:40] + bytes([byte]) * (len(record) - 40) if kind == 4 else record)
+            self.assertEqual([sample[0] for sample in self.stacks()], first)
+            self.assertTrue(all(len(sample) == 1 for sample in self.stacks()))
+
+    def test_each_cut_of_the_dump(self):
+        """What was written of it counts; that the rest is missing is told."""
+        whole = self.stacks()
+        with open(self.dump, "rb") as file:
+            complete = file.read()
+        named = 0
+        for size in range(41, len(complete) - 16, 97):
+            with open(self.dump, "wb") as file:
+                file.write(complete[:size])
+            for ours, expected in zip(self.stacks(), whole):
+                known = [one for one in ours if one[1] == "[jit]"]
+                self.assertEqual(known, expected[:len(known)])
+                named += bool(known)
+            self.assertRegex(self.said, r"jit-979\.dump:\d+: unexpected end of the data")
+        self.assertGreater(named, 0)
 
 
 class Tracepoints(unittest.TestCase):

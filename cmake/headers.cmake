@@ -55,6 +55,7 @@ set(BACKSIGHT_HEADERS
   include/backsight/cfi/header_table.hpp
   include/backsight/cfi/in_process.hpp
   include/backsight/cfi/interpreter.hpp
+  include/backsight/cfi/interpreter_context.hpp
   include/backsight/cfi/libunwind.hpp
   include/backsight/cfi/lookup.hpp
   include/backsight/cfi/numbering.hpp

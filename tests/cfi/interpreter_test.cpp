@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Stands for cfi/interpreter_context.hpp
 // Stands for cfi/arch/aarch64.hpp, cfi/arch/arm.hpp, cfi/arch/generic.hpp, cfi/arch/i386.hpp, cfi/arch/riscv64.hpp
 // Stands for cfi/arch/x86_64.hpp
 // Stands for cfi/arch.hpp

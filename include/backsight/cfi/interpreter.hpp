@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 
+#include <backsight/cfi/interpreter_context.hpp>
 #include <backsight/cfi/rule.hpp>
 #include <backsight/cfi/section.hpp>
 #include <backsight/core/bytes.hpp>
@@ -14,40 +14,6 @@
 #include <backsight/dwarf/pointer_encoding.hpp>
 
 namespace backsight::cfi {
-
-/// What the interpreter works in: the present row, the CIE's rules and the remembered states. Owned by the caller and
-/// used for one FDE after the other; about 40 KB with the default capacities. Never allocates.
-/// Rules bounds the rules of all remembered states together, Depth their number; more is errc::capacity.
-template <std::size_t Rules = 1024, std::size_t Depth = 128>
-class context {
- public:
-  /// The CIE that the context holds the initial rules of.
-  [[nodiscard]] constexpr const cie& current_cie() const noexcept { return cie_; }
-
- private:
-  template <class Arch, order O, class Context>
-  friend class row_machine;
-
-  struct remembered {
-    cfa_rule cfa;
-    std::uint32_t first = 0;
-    std::uint32_t count = 0;
-    std::uint8_t return_address_signed = 0;
-  };
-
-  row row_;
-  rule_list initial_rules_;
-  cfa_rule initial_cfa_;
-  cie cie_;
-  const std::byte* cie_section_ = nullptr;  // Null while no CIE's initial rules are known.
-  std::uint64_t highest_address_ = 0;
-  std::uint64_t longest_advance_ = 0;  // In units of the code alignment.
-  std::uint8_t initial_signed_ = 0;
-  std::array<register_rule, Rules> pool_{};
-  std::array<remembered, Depth> states_{};
-  std::size_t pool_used_ = 0;
-  std::size_t depth_ = 0;
-};
 
 /// Runs the instructions of one FDE after the other and stops at every row: load_cie, begin, then next() until it is
 /// false, then error(). Rows come as the section has them, empty and repeated ones included. A template over the
@@ -103,9 +69,7 @@ class row_machine {
   constexpr void begin(const fde& f) noexcept { start(f.begin, f.end, f.instructions, f.instructions_end); }
 
   /// Goes to the next row; false at the end and after an error. The last row reaches to the end of the FDE.
-  [[nodiscard]] constexpr bool next() noexcept {
-    return run([](const row&) { return true; });
-  }
+  [[nodiscard]] constexpr bool next() noexcept { return run([](const row&) { return true; }); }
 
   /// Goes to the next row that covers `address`; false when none does and after an error. Cheaper than next() until the
   /// row is found, as rows on the way are not made ready for the caller.

@@ -32,16 +32,6 @@ set(BACKSIGHT_HEADERS
   include/backsight/cfi/arch/x86_64.hpp
   include/backsight/cfi/batch.hpp
   include/backsight/cfi/bpf_pages.hpp
-  include/backsight/cfi/c_code_form.hpp
-  include/backsight/cfi/c_expression.hpp
-  include/backsight/cfi/c_names.hpp
-  include/backsight/cfi/c_packed_rules.hpp
-  include/backsight/cfi/c_rows.hpp
-  include/backsight/cfi/c_rules.hpp
-  include/backsight/cfi/c_runtime.hpp
-  include/backsight/cfi/c_source.hpp
-  include/backsight/cfi/c_table_form.hpp
-  include/backsight/cfi/c_writer.hpp
   include/backsight/cfi/cfi.hpp
   include/backsight/cfi/cie_reader.hpp
   include/backsight/cfi/core_registers.hpp
@@ -162,6 +152,20 @@ set(BACKSIGHT_HEADERS
   include/backsight/emit/kaitai.hpp
   include/backsight/emit/perfetto.hpp
   include/backsight/emit/timeline.hpp
+  include/backsight/emit/unwinder_c/detail/c_code_form.hpp
+  include/backsight/emit/unwinder_c/detail/c_expression.hpp
+  include/backsight/emit/unwinder_c/detail/c_frame.hpp
+  include/backsight/emit/unwinder_c/detail/c_names.hpp
+  include/backsight/emit/unwinder_c/detail/c_own_rules.hpp
+  include/backsight/emit/unwinder_c/detail/c_packed_rules.hpp
+  include/backsight/emit/unwinder_c/detail/c_rows.hpp
+  include/backsight/emit/unwinder_c/detail/c_rule_words.hpp
+  include/backsight/emit/unwinder_c/detail/c_rules.hpp
+  include/backsight/emit/unwinder_c/detail/c_runtime.hpp
+  include/backsight/emit/unwinder_c/detail/c_table_form.hpp
+  include/backsight/emit/unwinder_c/detail/c_writer.hpp
+  include/backsight/emit/unwinder_c/detail/slots.hpp
+  include/backsight/emit/unwinder_c/unwinder_c.hpp
 
   include/backsight/ftrace/event_format.hpp
   include/backsight/ftrace/event_text.hpp

@@ -16,14 +16,15 @@
 #include <vector>
 
 #include <backsight/cfi/arch/x86_64.hpp>
-#include <backsight/cfi/c_source.hpp>
 #include <backsight/cfi/frame_sections.hpp>
 #include <backsight/core/text.hpp>
+#include <backsight/emit/unwinder_c/unwinder_c.hpp>
 #include <backsight/io/mapped_file.hpp>
 
 namespace cfi = backsight::cfi;
+namespace unwinder_c = backsight::emit::unwinder_c;
 using arch = cfi::arch::x86_64;
-using slots = cfi::c_slots<arch>;
+using slots = unwinder_c::slots<arch>;
 
 // What the emitted runtime header declares.
 struct backsight_context {
@@ -49,7 +50,7 @@ step_function unwinder_of(const std::string& path) {
   if (!std::filesystem::exists(stem + ".so")) {
     const cfi::section<backsight::order::little> section(frames->bytes, frames->info);
     std::ofstream source(stem + ".c");
-    (void)cfi::emit_c<arch>(std::ostreambuf_iterator<char>(source), std::span(&section, 1), {.registers = cfi::c_registers::all, .deref = true});
+    (void)unwinder_c::write<arch>(std::ostreambuf_iterator<char>(source), std::span(&section, 1), {.registers = unwinder_c::registers::all, .deref = true});
     source.close();
     if (std::system(("cc -std=c11 -O2 -fPIC -shared -o '" + stem + ".so' '" + stem + ".c'").c_str()) != 0) return nullptr;
   }
@@ -78,7 +79,7 @@ std::size_t walk(backsight_context& c, std::uint64_t* pcs, std::size_t room) {
   std::size_t count = 0;
   while (count < room) {
     pcs[count++] = c.r[0];
-    const std::uint64_t address = c.r[0] - ((c.flags & cfi::c_flag_exact) != 0 ? 0 : 1);
+    const std::uint64_t address = c.r[0] - ((c.flags & unwinder_c::flag_exact) != 0 ? 0 : 1);
     const auto covers = [&](const mapped& one) { return address >= one.begin && address < one.end; };
     const auto m = std::find_if(objects.begin(), objects.end(), covers);
     if (m != objects.end() && !m->sought) m->sought = true, m->step = unwinder_of(m->path);
@@ -94,7 +95,7 @@ std::size_t walk(backsight_context& c, std::uint64_t* pcs, std::size_t room) {
   const auto& g = now.uc_mcontext.gregs;
   constexpr int places[] = {REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI, REG_RBP, REG_RSP, REG_R8,
                             REG_R9, REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP};
-  backsight_context c{cfi::c_flag_exact, {}, 0};
+  backsight_context c{unwinder_c::flag_exact, {}, 0};
   for (std::size_t slot = 0; slot < slots::count; ++slot) {
     c.r[slot] = static_cast<std::uint64_t>(g[places[slots::numbers.register_of[slot]]]);
     c.flags |= slots::flag(slot);

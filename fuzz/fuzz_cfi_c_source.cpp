@@ -17,15 +17,16 @@
 #include <vector>
 
 #include <backsight/cfi/arch/x86_64.hpp>
-#include <backsight/cfi/c_source.hpp>
 #include <backsight/cfi/unwind.hpp>
+#include <backsight/emit/unwinder_c/unwinder_c.hpp>
 
 using namespace backsight;
+namespace unwinder_c = backsight::emit::unwinder_c;
 
 namespace {
 
 using arch = cfi::arch::x86_64;
-using slots = cfi::c_slots<arch>;
+using slots = unwinder_c::slots<arch>;
 struct context {
   std::uint64_t flags;
   std::uint64_t r[slots::count];
@@ -70,11 +71,11 @@ class batch {
   }
 
   void add(cfi::table table) {
-    constexpr cfi::c_form forms[] = {cfi::c_form::table, cfi::c_form::tree, cfi::c_form::switch_};
+    constexpr unwinder_c::form forms[] = {unwinder_c::form::table, unwinder_c::form::tree, unwinder_c::form::switch_};
     const std::string prefix = "u" + std::to_string(tables_.size());
-    const auto done = cfi::emit_c<arch>(
+    const auto done = unwinder_c::write<arch>(
         std::back_inserter(text_), table.view(),
-        {.form = forms[tables_.size() % 3], .registers = cfi::c_registers::all, .prefix = prefix, .deref = true});
+        {.form = forms[tables_.size() % 3], .registers = unwinder_c::registers::all, .prefix = prefix, .deref = true});
     if (done.error()) fail("a table is refused");
     tables_.push_back(std::move(table));
     if (tables_.size() >= size_) flush();
@@ -121,12 +122,12 @@ class batch {
         c.flags |= slots::flag(slot);
       }
       c.r[0] = frame.pc = frame.value[arch::return_address] = at;
-      c.flags |= 1 | cfi::c_flag_exact;
+      c.flags |= 1 | unwinder_c::flag_exact;
       const cfi::stop why = cfi::step(frame, space, memory);
       const int got = step(&c, 0, hashed_memory::deref, &memory);
       if (got != static_cast<int>(why)) fail("the table and compiled code differ in why they stop");
       if (got != 0) continue;
-      bool same = c.r[0] == frame.pc && ((c.flags & cfi::c_flag_exact) != 0) == frame.exact;
+      bool same = c.r[0] == frame.pc && ((c.flags & unwinder_c::flag_exact) != 0) == frame.exact;
       for (std::size_t slot = 1; slot < slots::count; ++slot) {
         const auto value = frame.get(slots::numbers.register_of[slot], memory);
         const bool known = (c.flags & slots::flag(slot)) != 0;

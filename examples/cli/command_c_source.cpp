@@ -23,11 +23,11 @@
 #include <CLI/CLI.hpp>
 
 #include <backsight/cfi/arch/generic.hpp>
-#include <backsight/cfi/c_source.hpp>
 #include <backsight/core/checksum.hpp>
 #include <backsight/core/escape.hpp>
 #include <backsight/core/text.hpp>
 #include <backsight/elf/symbols.hpp>
+#include <backsight/emit/unwinder_c/unwinder_c.hpp>
 #include <backsight/io/mapped_file.hpp>
 
 #include "commands.hpp"
@@ -43,6 +43,7 @@ namespace {
 
 namespace bs = backsight;
 namespace cfi = backsight::cfi;
+namespace unwinder_c = backsight::emit::unwinder_c;
 
 struct c_source_options {
   std::vector<std::string> paths;
@@ -57,20 +58,20 @@ struct c_source_options {
   bool deref = false, names = false, runtime = false;
 };
 
-cfi::c_options emitter_options(const c_source_options& options) {
-  cfi::c_options o;
-  o.form = options.form == "tree"     ? cfi::c_form::tree
-           : options.form == "switch" ? cfi::c_form::switch_
-                                      : cfi::c_form::table;
-  o.registers = options.registers == "all" ? cfi::c_registers::all : cfi::c_registers::return_address;
+unwinder_c::options emitter_options(const c_source_options& options) {
+  unwinder_c::options o;
+  o.form = options.form == "tree"     ? unwinder_c::form::tree
+           : options.form == "switch" ? unwinder_c::form::switch_
+                                      : unwinder_c::form::table;
+  o.registers = options.registers == "all" ? unwinder_c::registers::all : unwinder_c::registers::return_address;
   o.prefix = options.prefix;
   o.deref = options.deref;
   return o;
 }
 
 /// The functions of a file, ascending; of several that begin together the first in its symbol table.
-std::vector<cfi::c_function> functions_of(const bs::elf::image& image) {
-  std::vector<cfi::c_function> found;
+std::vector<unwinder_c::function> functions_of(const bs::elf::image& image) {
+  std::vector<unwinder_c::function> found;
   for (const bs::elf::section s : image.sections()) {
     if (s.type != bs::elf::section_symbols && s.type != bs::elf::section_dynamic_symbols) continue;
     const auto symbols = bs::elf::symbols_of(image, s);
@@ -89,7 +90,7 @@ std::vector<cfi::c_function> functions_of(const bs::elf::image& image) {
 /// Emits the sections of a file through `to`; reports errors and what is left out. `made` tells whether all of the text is
 /// there.
 template <class Out>
-int emit(elf_input& input, const c_source_options& options, const cfi::c_options& wanted, Out to, bool& made) {
+int emit(elf_input& input, const c_source_options& options, const unwinder_c::options& wanted, Out to, bool& made) {
   std::vector<cfi::frame_section> found;
   if (const int code = input.find_all(options.section, options.code, found); code != success) return code;
   std::vector<cfi::section<bs::order::little>> sections;
@@ -101,7 +102,7 @@ int emit(elf_input& input, const c_source_options& options, const cfi::c_options
       using machine = decltype(arch);
       if constexpr (requires { machine::saved; }) {
         code = input.damage;
-        const auto done = cfi::emit_c<machine>(
+        const auto done = unwinder_c::write<machine>(
             to, std::span<const cfi::section<bs::order::little>>(sections), wanted,
             [&](const bs::trace_error& error, std::uint32_t) { code = report_error(path, error, "in the section"); });
         made = !done.error();
@@ -115,11 +116,11 @@ int emit(elf_input& input, const c_source_options& options, const cfi::c_options
 int emit_source(const c_source_options& options) {
   elf_input input;
   if (const int code = input.open(options.path); code != success) return code;
-  cfi::c_options wanted = emitter_options(options);
-  std::vector<cfi::c_function> functions;
+  unwinder_c::options wanted = emitter_options(options);
+  std::vector<unwinder_c::function> functions;
   if (options.names) functions = functions_of(input.image);
   wanted.names = functions;
-  if (!cfi::is_c_identifier(wanted.prefix)) {
+  if (!unwinder_c::is_identifier(wanted.prefix)) {
     say("backsight: %s is not an identifier of C\n", options.prefix.c_str());
     return usage;
   }
@@ -130,7 +131,7 @@ int emit_source(const c_source_options& options) {
     cfi::with_arch(input.image.machine(), [&](auto arch) {
       using machine = decltype(arch);
       if constexpr (requires { machine::saved; }) {
-        (void)cfi::emit_c_runtime<machine>(output_iterator(out));
+        (void)unwinder_c::write_runtime<machine>(output_iterator(out));
         code = success;
       }
     });
@@ -203,7 +204,7 @@ int compile_one(const std::string& path, const c_source_options& options, const 
     const std::lock_guard lock(mutex);  // Errors are reported in here.
     if (const int code = input.open(path); code != success) return code;
   }
-  cfi::c_options wanted = emitter_options(options);
+  unwinder_c::options wanted = emitter_options(options);
   wanted.prefix = "backsight";
   wanted.deref = true;
   // Of a damaged file there is an object all the same, for what can be read.

@@ -9,18 +9,20 @@
 #include <string>
 #include <vector>
 
-#include <backsight/cfi/c_source.hpp>
 #include <backsight/cfi/unwind.hpp>
+#include <backsight/emit/unwinder_c/unwinder_c.hpp>
 
 #include "sample_corpus.hpp"
 
 namespace backsight::cli {
 
+namespace unwinder_c = backsight::emit::unwinder_c;
+
 /// The compiled unwinders of a corpus' objects, loaded from the folder that `cfi compile` wrote.
 class compiled_objects {
  public:
   using arch = sample_corpus::arch;
-  using slots = cfi::c_slots<arch>;
+  using slots = unwinder_c::slots<arch>;
   /// As emitted code declares it.
   struct context {
     std::uint64_t flags = 0;
@@ -56,7 +58,7 @@ class compiled_objects {
   /// Walks a sample as cfi::walk does.
   cfi::walk_result walk(const stack_samples::sample& sample, std::span<std::uint64_t> pcs) const {
     context c;
-    c.flags = cfi::c_flag_exact;
+    c.flags = unwinder_c::flag_exact;
     for (std::size_t slot = 0; slot < slots::count; ++slot) {
       c.r[slot] = sample.registers[slots::numbers.register_of[slot]];
       c.flags |= slots::flag(slot);
@@ -66,7 +68,7 @@ class compiled_objects {
     std::size_t count = 0;
     while (count < pcs.size()) {
       pcs[count++] = c.r[0];
-      const cfi::mapped_object* const object = space.find(c.r[0] - ((c.flags & cfi::c_flag_exact) != 0 ? 0U : 1U));
+      const cfi::mapped_object* const object = space.find(c.r[0] - ((c.flags & unwinder_c::flag_exact) != 0 ? 0U : 1U));
       const step_function step = object == nullptr ? nullptr : steps_[object->id];
       if (step == nullptr) return {count, cfi::stop::no_object};
       if (const int why = step(&c, object->bias, deref, &memory); why != 0) return {count, static_cast<cfi::stop>(why)};

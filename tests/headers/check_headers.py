@@ -28,7 +28,7 @@ MAY_INCLUDE = {
     "uftrace": ["core", "names", "ftrace"],
     "cfi": ["core", "dwarf", "elf"],
     "analysis": ["core"],
-    "emit": ["core", "analysis"],
+    "emit": ["core", "analysis", "cfi", "dwarf"],
     "io": ["core", "names", "ftrace", *[name for name in FORMATS]],
 }
 # Arrows that single headers may have beside those.

@@ -8,13 +8,13 @@
 #include <span>
 #include <vector>
 
-#include <backsight/cfi/c_names.hpp>
-#include <backsight/cfi/c_rows.hpp>
-#include <backsight/cfi/c_rules.hpp>
-#include <backsight/cfi/c_writer.hpp>
 #include <backsight/cfi/table.hpp>
+#include <backsight/emit/unwinder_c/detail/c_names.hpp>
+#include <backsight/emit/unwinder_c/detail/c_rows.hpp>
+#include <backsight/emit/unwinder_c/detail/c_rules.hpp>
+#include <backsight/emit/unwinder_c/detail/c_writer.hpp>
 
-namespace backsight::cfi::detail {
+namespace backsight::emit::unwinder_c::detail {
 
 /// The form of arrays: blocks of one-byte starts and rule numbers for every 256 granules of code, as tables have them.
 template <class Arch, class Out>
@@ -25,7 +25,7 @@ class c_table_form {
   c_table_form(c_writer<Out>& out, const c_rows<Arch>& rows, c_rule_writer<Arch, Out>& rules, std::uint64_t base)
       : out_(out), rows_(rows), rules_(rules), base_(base) {}
 
-  void write(std::span<const c_function> functions) {
+  void write(std::span<const function> functions) {
     const auto p = out_.prefix();
     rank();
     std::vector<std::uint32_t> index;
@@ -58,9 +58,9 @@ class c_table_form {
         while (i < rows.size() && rows[i].begin - begin < bucket_bytes) {
           starts_.push_back(static_cast<std::uint32_t>((rows[i].begin - begin) >> shift));
           const std::uint32_t rule = rows[i].rule;
-          const bool both =
-              rule == table_view::no_rule && i + 1 < rows.size() && is_aligned_gap(rows[i], rows[i + 1], bucket_bytes);
-          ids_.push_back(both ? aligned_gap : rule == table_view::no_rule ? gap : small(order_[rule]));
+          const bool both = rule == cfi::table_view::no_rule && i + 1 < rows.size() &&
+                            is_aligned_gap(rows[i], rows[i + 1], bucket_bytes);
+          ids_.push_back(both ? aligned_gap : rule == cfi::table_view::no_rule ? gap : small(order_[rule]));
           if (ids_.back() == exception) {
             // Known once the number of starts is.
             pending_.push_back({static_cast<std::uint32_t>(ids_.size() - 1), order_[rule]});
@@ -167,9 +167,9 @@ class c_table_form {
     const std::vector<c_row>& rows = rows_.rows();
     std::vector<std::uint32_t> uses(rows_.rules().size()), entries(rows_.rules().size());
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      if (rows[i].rule == table_view::no_rule) continue;
+      if (rows[i].rule == cfi::table_view::no_rule) continue;
       ++uses[rows[i].rule];
-      if (i > 0 && rows[i - 1].rule == table_view::no_rule) ++entries[rows[i].rule];
+      if (i > 0 && rows[i - 1].rule == cfi::table_view::no_rule) ++entries[rows[i].rule];
     }
     entry_ = static_cast<std::uint32_t>(std::max_element(entries.begin(), entries.end()) - entries.begin());
     ranked_.resize(uses.size());
@@ -217,4 +217,4 @@ class c_table_form {
   std::vector<pending> pending_;
 };
 
-}  // namespace backsight::cfi::detail
+}  // namespace backsight::emit::unwinder_c::detail

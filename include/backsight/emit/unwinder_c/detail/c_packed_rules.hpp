@@ -8,17 +8,18 @@
 #include <utility>
 #include <vector>
 
-#include <backsight/cfi/c_rows.hpp>
 #include <backsight/cfi/general_rule.hpp>
 #include <backsight/core/error.hpp>
+#include <backsight/emit/unwinder_c/detail/c_rows.hpp>
+#include <backsight/emit/unwinder_c/detail/slots.hpp>
 
-namespace backsight::cfi::detail {
+namespace backsight::emit::unwinder_c::detail {
 
 /// The rules that are what nearly all rows are, as one shared function of emitted code takes them.
 template <class Arch>
 class c_packed_rules {
  public:
-  using slots = c_slots<Arch>;
+  using slots = unwinder_c::slots<Arch>;
   /// cfa = slot + offset; the return address and the kept preserved registers at words from the CFA, 0 for unchanged.
   struct packed {
     std::uint8_t slot = 0;
@@ -43,8 +44,8 @@ class c_packed_rules {
   [[nodiscard]] const std::optional<packed>& rule(std::size_t rule) const noexcept { return packed_[rule]; }
   [[nodiscard]] std::size_t count() const noexcept { return count_; }
 
-  /// The words of a packed rule: slot, return address and two columns in a byte each, then the offset; then eight columns
-  /// in each word. So a call takes few and short instructions.
+  /// The words of a packed rule: slot, return address and two columns in a byte each, then the offset; then eight
+  /// columns in each word. So a call takes few and short instructions.
   [[nodiscard]] std::size_t words() const noexcept {
     return columns_.size() <= 2 ? 1 : 1 + (columns_.size() - 2 + 7) / 8;
   }
@@ -78,32 +79,32 @@ class c_packed_rules {
       fits = fits && offset % word == 0 && offset != 0 && offset / word <= 127 && offset / word >= -128;
       return fits ? static_cast<std::int8_t>(offset / word) : std::int8_t{0};
     };
-    const trace_error error = walk_general_rule(
+    const trace_error error = cfi::walk_general_rule(
         rows_.text(rule),
-        [&](const cfa_rule& cfa, std::uint64_t return_address_column) {
+        [&](const cfi::cfa_rule& cfa, std::uint64_t return_address_column) {
           column = return_address_column;
-          fits = cfa.kind == cfa_kind::register_offset && slots::of(cfa.reg) != slots::none &&
+          fits = cfa.kind == cfi::cfa_kind::register_offset && slots::of(cfa.reg) != slots::none &&
                  cfa.offset <= 0x7fffffff && cfa.offset >= -0x7fffffff - 1;
           if (!fits) return false;
           made.slot = slots::of(cfa.reg);
           made.offset = static_cast<std::int32_t>(cfa.offset);
           return true;
         },
-        [&](const register_rule& r) {
+        [&](const cfi::register_rule& r) {
           if (r.reg == column) {
             has_return_address = true;
-            if (r.kind != rule_kind::at_cfa_offset) return fits = false;
+            if (r.kind != cfi::rule_kind::at_cfa_offset) return fits = false;
             made.return_address = in_words(r.value);
             return fits;
           }
-          if (r.reg == Arch::stack_pointer) return fits = r.kind == rule_kind::is_cfa_offset && r.value == 0;
+          if (r.reg == Arch::stack_pointer) return fits = r.kind == cfi::rule_kind::is_cfa_offset && r.value == 0;
           for (const std::size_t i : columns_) {
             if (Arch::saved[i] != r.reg) continue;
-            if (r.kind == rule_kind::at_cfa_offset) made.saved[i] = in_words(r.value);
-            else if (r.kind != rule_kind::same_value) fits = false;
+            if (r.kind == cfi::rule_kind::at_cfa_offset) made.saved[i] = in_words(r.value);
+            else if (r.kind != cfi::rule_kind::same_value) fits = false;
             return fits;
           }
-          return fits = r.kind == rule_kind::same_value;
+          return fits = r.kind == cfi::rule_kind::same_value;
         });
     if (error || !fits || (!has_return_address && column != Arch::return_address)) return std::nullopt;
     return made;
@@ -115,4 +116,4 @@ class c_packed_rules {
   std::size_t count_ = 0;
 };
 
-}  // namespace backsight::cfi::detail
+}  // namespace backsight::emit::unwinder_c::detail

@@ -5,13 +5,14 @@
 #include <cstdint>
 #include <string_view>
 
-#include <backsight/cfi/c_rows.hpp>
-#include <backsight/cfi/c_writer.hpp>
+#include <backsight/emit/unwinder_c/detail/c_rows.hpp>
+#include <backsight/emit/unwinder_c/detail/c_writer.hpp>
+#include <backsight/emit/unwinder_c/detail/slots.hpp>
 
-namespace backsight::cfi {
+namespace backsight::emit::unwinder_c {
 
 /// Whether emitted functions may have a text as the prefix of their names.
-[[nodiscard]] constexpr bool is_c_identifier(std::string_view text) noexcept {
+[[nodiscard]] constexpr bool is_identifier(std::string_view text) noexcept {
   if (text.empty() || (text[0] >= '0' && text[0] <= '9')) return false;
   for (const char c : text) {
     const bool fits = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
@@ -25,7 +26,7 @@ namespace detail {
 /// The context that all emitted files of a machine share; guarded, so that several may be compiled together.
 template <class Arch, class Out>
 void write_context(c_writer<Out>& out) {
-  using slots = c_slots<Arch>;
+  using slots = unwinder_c::slots<Arch>;
   out("#ifndef BACKSIGHT_CONTEXT\n#define BACKSIGHT_CONTEXT ", Arch::elf_machine,
       "\n/* The registers of a frame. Slot 0 is the pc; flags has a bit for each slot whose value is known: bit 0 to 3 "
       "for\n",
@@ -54,8 +55,9 @@ void write_runtime(c_writer<Out>& out) {
   out("/* Walks stacks with emitted unwinders for ", Arch::name, ". Made by backsight; do not edit. */\n",
       "#ifndef BACKSIGHT_RUNTIME\n#define BACKSIGHT_RUNTIME\n#include <stddef.h>\n#include <stdint.h>\n\n");
   write_context<Arch>(out);
-  std::uint64_t known = c_flag_exact;
-  for (std::size_t slot = 0; slot < c_slots<Arch>::count; ++slot) known |= c_slots<Arch>::flag(slot);
+  std::uint64_t known = unwinder_c::flag_exact;
+  for (std::size_t slot = 0; slot < unwinder_c::slots<Arch>::count; ++slot)
+    known |= unwinder_c::slots<Arch>::flag(slot);
   out("/* The flags of a first frame whose registers are all known. */\n#define BACKSIGHT_ALL_KNOWN ", c_wide{known},
       "\n\n");
   out(R"(typedef int (*backsight_step)(struct backsight_context *c, uint64_t bias, backsight_deref deref, void *memory);
@@ -107,4 +109,4 @@ static inline size_t backsight_walk(struct backsight_context *c, const struct ba
 
 }  // namespace detail
 
-}  // namespace backsight::cfi
+}  // namespace backsight::emit::unwinder_c

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stands for cfi/c_expression.hpp
 #include "compiled.hpp"
 
 #include <backsight/cfi/arch/i386.hpp>
 #include <backsight/cfi/arch/x86_64.hpp>
+#include <backsight/emit/unwinder_c/unwinder_c.hpp>
 
 #include <support/catch.hpp>
 #include <support/skip.hpp>
 
-#include "../cfi/frame_builder.hpp"
+#include "../../cfi/frame_builder.hpp"
 
 using namespace backsight;
+namespace unwinder_c = backsight::emit::unwinder_c;
 
 namespace {
 
@@ -114,10 +115,10 @@ void check(const char* command) {
   const auto table = cfi::build_table<Arch>(section, {cfi::table_profile::all, {}});
   REQUIRE(table);
   const compiled::scratch folder;
-  const auto text = compiled::source_of<Arch>(table->view(), {.registers = cfi::c_registers::all, .deref = true});
+  const auto text = compiled::source_of<Arch>(table->view(), {.registers = unwinder_c::registers::all, .deref = true});
   const compiled::object object(folder.path, text, command);
   REQUIRE(object.compiles());
-  const auto kept = compiled::kept_slots<Arch>(table->view(), cfi::c_registers::all);
+  const auto kept = compiled::kept_slots<Arch>(table->view(), unwinder_c::registers::all);
   const auto t = compiled::compare_rows<Arch>(section, object.step(), true, kept, nullptr);
   CHECK(t.rows >= 3 * 70);
   CHECK(t.differences == 0);

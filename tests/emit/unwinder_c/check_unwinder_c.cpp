@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proves emitted C on whole files: check_c_source [--compiler CC] [--rows N] ELF... compiles each form and compares every
+// Proves emitted C on whole files: check_unwinder_c [--compiler CC] [--rows N] ELF... compiles each form and compares every
 // merged row with the interpreter. Tree and switch are left out for files of more than N rows.
 #include <chrono>
 #include <cstdio>
@@ -10,6 +10,7 @@
 
 #include <backsight/cfi/arch/generic.hpp>
 #include <backsight/elf/sections.hpp>
+#include <backsight/emit/unwinder_c/unwinder_c.hpp>
 #include <backsight/io/mapped_file.hpp>
 
 #include "compiled.hpp"
@@ -18,6 +19,7 @@ namespace {
 
 namespace bs = backsight;
 namespace cfi = backsight::cfi;
+namespace unwinder_c = backsight::emit::unwinder_c;
 
 std::string compiler = "gcc -std=c11 -O1";
 std::uint64_t most_rows = 80000;
@@ -27,9 +29,9 @@ template <class Arch>
 bool check(const std::string& path, const cfi::section<bs::order::little>& section, const std::filesystem::path& folder,
            const compiled::arena& real) {
   bool good = true;
-  for (const auto registers : {cfi::c_registers::return_address, cfi::c_registers::all}) {
+  for (const auto registers : {unwinder_c::registers::return_address, unwinder_c::registers::all}) {
     const auto profile =
-        registers == cfi::c_registers::all ? cfi::table_profile::all : cfi::table_profile::callee_saved;
+        registers == unwinder_c::registers::all ? cfi::table_profile::all : cfi::table_profile::callee_saved;
     const auto table = cfi::build_table<Arch>(section, {profile, {}});
     if (!table) {
       std::printf("%s: no table: %s\n", path.c_str(), bs::message(table.error().code));
@@ -39,8 +41,8 @@ bool check(const std::string& path, const cfi::section<bs::order::little>& secti
     table->view().for_each_row(
         [&](std::uint64_t, std::uint32_t rule) { rows += rule != cfi::table_view::no_rule ? 1U : 0U; });
     const std::uint64_t kept = compiled::kept_slots<Arch>(table->view(), registers);
-    for (const auto form : {cfi::c_form::table, cfi::c_form::tree, cfi::c_form::switch_}) {
-      if (form != cfi::c_form::table && (rows > most_rows || registers == cfi::c_registers::all)) continue;
+    for (const auto form : {unwinder_c::form::table, unwinder_c::form::tree, unwinder_c::form::switch_}) {
+      if (form != unwinder_c::form::table && (rows > most_rows || registers == unwinder_c::registers::all)) continue;
       for (const bool deref : {true, false}) {
         const auto text = compiled::source_of<Arch>(table->view(), {form, registers, "backsight", deref, 0, {}});
         const auto before = std::chrono::steady_clock::now();
@@ -55,7 +57,7 @@ bool check(const std::string& path, const cfi::section<bs::order::little>& secti
         constexpr const char* forms[] = {"table", "tree", "switch"};
         std::printf(
             "%s %s %s %s: %llu rows, %llu comparisons, %llu passed over, %llu differences, compiled in %.2f s\n",
-            path.c_str(), forms[static_cast<int>(form)], registers == cfi::c_registers::all ? "all" : "ra",
+            path.c_str(), forms[static_cast<int>(form)], registers == unwinder_c::registers::all ? "all" : "ra",
             deref ? "deref" : "plain", static_cast<unsigned long long>(t.rows),
             static_cast<unsigned long long>(t.comparisons), static_cast<unsigned long long>(t.passed_over),
             static_cast<unsigned long long>(t.differences), taken.count());

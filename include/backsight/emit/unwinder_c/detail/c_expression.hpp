@@ -5,19 +5,21 @@
 #include <cstdint>
 #include <vector>
 
-#include <backsight/cfi/c_rows.hpp>
-#include <backsight/cfi/c_writer.hpp>
 #include <backsight/core/bytes.hpp>
+#include <backsight/dwarf/constants.hpp>
 #include <backsight/dwarf/operation.hpp>
+#include <backsight/emit/unwinder_c/detail/c_rows.hpp>
+#include <backsight/emit/unwinder_c/detail/c_writer.hpp>
+#include <backsight/emit/unwinder_c/detail/slots.hpp>
 
-namespace backsight::cfi::detail {
+namespace backsight::emit::unwinder_c::detail {
 
 /// Writes an expression as a C function of straight statements. Where the stack is how deep is known when the text is
 /// written: a place that is reached with two depths is written twice.
 template <class Arch, class Out>
 class c_expression {
  public:
-  using slots = c_slots<Arch>;
+  using slots = unwinder_c::slots<Arch>;
   static constexpr unsigned width = Arch::address_size;
   static constexpr std::size_t most_depth = 64, most_steps = 1024;  // As dwarf::evaluate.
 
@@ -301,4 +303,4 @@ class c_expression {
   std::vector<state> states_;
 };
 
-}  // namespace backsight::cfi::detail
+}  // namespace backsight::emit::unwinder_c::detail

@@ -9,7 +9,7 @@
 
 #include <backsight/core/text.hpp>
 
-namespace backsight::cfi::detail {
+namespace backsight::emit::unwinder_c::detail {
 
 /// An unsigned number as C writes it in hexadecimal, and one of 64 bits.
 struct c_hex {
@@ -65,4 +65,4 @@ class c_writer {
   bool narrow_;
 };
 
-}  // namespace backsight::cfi::detail
+}  // namespace backsight::emit::unwinder_c::detail

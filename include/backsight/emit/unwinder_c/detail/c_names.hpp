@@ -6,12 +6,12 @@
 #include <span>
 #include <string_view>
 
-#include <backsight/cfi/c_writer.hpp>
+#include <backsight/emit/unwinder_c/detail/c_writer.hpp>
 
-namespace backsight::cfi {
+namespace backsight::emit::unwinder_c {
 
 /// A function's place and name, for comments in emitted code.
-struct c_function {
+struct function {
   std::uint64_t begin = 0;  ///< Link-time address.
   std::uint64_t end = 0;
   std::string_view name;
@@ -23,12 +23,12 @@ namespace detail {
 template <class Out>
 class c_names {
  public:
-  c_names(c_writer<Out>& out, std::span<const c_function> functions) : out_(out), functions_(functions) {}
+  c_names(c_writer<Out>& out, std::span<const function> functions) : out_(out), functions_(functions) {}
 
   /// The functions that begin below `address` and have not been written yet, each as a comment on a line.
   void below(std::uint64_t address) {
     for (; next_ < functions_.size() && functions_[next_].begin < address; ++next_) {
-      const c_function& f = functions_[next_];
+      const function& f = functions_[next_];
       out_("  /* ");
       for (const char c : f.name) {
         // Nothing that ends a comment or begins a trigraph.
@@ -42,10 +42,10 @@ class c_names {
 
  private:
   c_writer<Out>& out_;
-  std::span<const c_function> functions_;
+  std::span<const function> functions_;
   std::size_t next_ = 0;
 };
 
 }  // namespace detail
 
-}  // namespace backsight::cfi
+}  // namespace backsight::emit::unwinder_c

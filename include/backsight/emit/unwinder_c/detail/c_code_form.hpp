@@ -6,13 +6,13 @@
 #include <span>
 #include <vector>
 
-#include <backsight/cfi/c_names.hpp>
-#include <backsight/cfi/c_rows.hpp>
-#include <backsight/cfi/c_rules.hpp>
-#include <backsight/cfi/c_writer.hpp>
 #include <backsight/cfi/table.hpp>
+#include <backsight/emit/unwinder_c/detail/c_names.hpp>
+#include <backsight/emit/unwinder_c/detail/c_rows.hpp>
+#include <backsight/emit/unwinder_c/detail/c_rules.hpp>
+#include <backsight/emit/unwinder_c/detail/c_writer.hpp>
 
-namespace backsight::cfi::detail {
+namespace backsight::emit::unwinder_c::detail {
 
 /// The forms of code: an if/else tree or a switch over the rows, and each distinct rule once a function behind a label.
 template <class Arch, class Out>
@@ -23,7 +23,7 @@ class c_code_form {
 
   /// The tree, or the switch, is cut into functions of a few thousand rows: GCC takes much more than twice as long for
   /// twice the code.
-  void write_parts(std::span<const c_function> functions, bool cases) {
+  void write_parts(std::span<const function> functions, bool cases) {
     constexpr std::size_t rows_in_part = 2048;
     c_names<Out> names(out_, functions);
     find_windows();
@@ -77,9 +77,9 @@ class c_code_form {
     return rows_.rows().back().begin - rows_.rows().front().begin < 0x7fffff00;
   }
   void go(const c_row& r) {
-    if (r.rule == table_view::no_rule) out_("goto none;\n");
+    if (r.rule == cfi::table_view::no_rule) out_("goto none;\n");
     else out_("goto row_", r.rule, ";\n");
-    used_[r.rule == table_view::no_rule ? rows_.rules().size() : r.rule] = true;
+    used_[r.rule == cfi::table_view::no_rule ? rows_.rules().size() : r.rule] = true;
   }
   /// Cuts the rows into windows of at most 256 bytes: inside one, comparing a single byte is enough, which takes
   /// instructions of half the size. A row that is longer is alone.
@@ -100,8 +100,8 @@ class c_code_form {
     if (high - low == 1) {
       const c_row& first = rows[windows_[low]];
       if (windows_[high] - windows_[low] > 1) {
-        // The lowest byte of an address, signed, ascends in the window from -128 on; where it already does so by itself,
-        // nothing is subtracted.
+        // The lowest byte of an address, signed, ascends in the window from -128 on; where it already does so by
+        // itself, nothing is subtracted.
         const std::uint64_t place = first.begin - origin_;
         const std::uint64_t last = place + (rows[windows_[high]].begin - first.begin) - 1;
         const bool ascends = (place + 128) / 256 == (last + 128) / 256;
@@ -128,7 +128,7 @@ class c_code_form {
     const auto& rows = rows_.rows();
     out_("  switch (at) {\n");
     for (std::size_t i = low; i < high; ++i) {
-      if (rows[i].rule == table_view::no_rule) continue;
+      if (rows[i].rule == cfi::table_view::no_rule) continue;
       names.below(rows[i].begin + 1);
       out_("    case ");
       put_place(rows[i].begin - origin_);
@@ -202,4 +202,4 @@ class c_code_form {
   std::uint64_t key_zero_ = 0;        // The address whose key in the window at hand is 0.
 };
 
-}  // namespace backsight::cfi::detail
+}  // namespace backsight::emit::unwinder_c::detail

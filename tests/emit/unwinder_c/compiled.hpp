@@ -18,22 +18,23 @@
 #include <string>
 #include <vector>
 
-#include <backsight/cfi/c_source.hpp>
 #include <backsight/cfi/frame.hpp>
 #include <backsight/cfi/frame_sections.hpp>
 #include <backsight/cfi/interpreter.hpp>
 #include <backsight/cfi/table_builder.hpp>
 #include <backsight/core/bytes.hpp>
+#include <backsight/emit/unwinder_c/unwinder_c.hpp>
 
 namespace compiled {
 
 namespace cfi = backsight::cfi;
+namespace unwinder_c = backsight::emit::unwinder_c;
 
 /// The context of emitted code, as its text declares it.
 template <class Arch>
 struct context {
   std::uint64_t flags;
-  std::uint64_t r[cfi::c_slots<Arch>::count];
+  std::uint64_t r[unwinder_c::slots<Arch>::count];
   std::uint32_t error;
 };
 using deref_function = int (*)(void*, std::uint64_t, std::uint64_t*);
@@ -62,9 +63,9 @@ inline bool have(const std::string& compiler) {
 
 /// The text of a table as C.
 template <class Arch>
-std::string source_of(const cfi::table_view& table, const cfi::c_options& options) {
+std::string source_of(const cfi::table_view& table, const unwinder_c::options& options) {
   std::string text;
-  (void)cfi::emit_c<Arch>(std::back_inserter(text), table, options);
+  (void)unwinder_c::write<Arch>(std::back_inserter(text), table, options);
   return text;
 }
 
@@ -115,7 +116,8 @@ class arena {
  public:
   static constexpr std::size_t size = std::size_t{64} << 20;
   arena() {
-    void* const at = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT | MAP_NORESERVE, -1, 0);
+    void* const at =
+        ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT | MAP_NORESERVE, -1, 0);
     base_ = reinterpret_cast<std::uintptr_t>(at);
     std::mt19937_64 random(3);
     // Words of four bytes each: a word of eight is then far outside, and is not read through.
@@ -127,7 +129,9 @@ class arena {
   arena(const arena&) = delete;
   arena& operator=(const arena&) = delete;
   ~arena() { ::munmap(reinterpret_cast<void*>(base_), size); }
-  [[nodiscard]] std::uint64_t middle(std::uint64_t random) const { return base_ + size / 4 + random % (size / 2) / 16 * 16; }
+  [[nodiscard]] std::uint64_t middle(std::uint64_t random) const {
+    return base_ + size / 4 + random % (size / 2) / 16 * 16;
+  }
   [[nodiscard]] bool holds(std::uint64_t address) const { return address >= base_ && address + 8 <= base_ + size; }
 
  private:
@@ -152,8 +156,8 @@ struct arena_memory {
 /// The emitted code and the frame agree on what the caller is.
 template <class Arch, class Memory>
 bool same(const context<Arch>& c, const cfi::frame<Arch>& f, Memory& memory, std::uint64_t kept) {
-  using slots = cfi::c_slots<Arch>;
-  if (c.r[0] != f.pc || ((c.flags & cfi::c_flag_exact) != 0) != f.exact || (c.flags & 1) == 0) return false;
+  using slots = unwinder_c::slots<Arch>;
+  if (c.r[0] != f.pc || ((c.flags & unwinder_c::flag_exact) != 0) != f.exact || (c.flags & 1) == 0) return false;
   for (std::size_t slot = 1; slot < slots::count; ++slot) {
     if ((kept >> slot & 1U) == 0) continue;
     const auto value = f.get(slots::numbers.register_of[slot], memory);
@@ -175,7 +179,7 @@ struct tally {
 /// random registers and memory, and compares all that the code is to recover.
 template <class Arch, backsight::order O>
 tally compare_rows(const cfi::section<O>& section, void* step, bool deref, std::uint64_t kept, const arena* real) {
-  using slots = cfi::c_slots<Arch>;
+  using slots = unwinder_c::slots<Arch>;
   using with_deref = int (*)(context<Arch>*, std::uint64_t, deref_function, void*);
   using plain = int (*)(context<Arch>*, std::uint64_t);
   tally t;
@@ -215,7 +219,7 @@ tally compare_rows(const cfi::section<O>& section, void* step, bool deref, std::
         frame.pc = (at + bias + (exact ? 0 : 1)) & mask;
         frame.exact = exact;
         now.r[0] = frame.pc;
-        now.flags = 1 | (exact ? cfi::c_flag_exact : 0);
+        now.flags = 1 | (exact ? unwinder_c::flag_exact : 0);
         if constexpr (Arch::return_address_is_pc) frame.value[Arch::return_address] = frame.pc;
         for (std::size_t slot = 1; slot < slots::count; ++slot) {
           const std::uint64_t value = (real != nullptr ? real->middle(random()) : random()) & mask;
@@ -226,10 +230,12 @@ tally compare_rows(const cfi::section<O>& section, void* step, bool deref, std::
         const auto start = now;
         const auto compare = [&](auto& memory, bool& outside, auto&& call) {
           cfi::frame<Arch> caller = frame;
-          const cfi::stop why = cfi::apply<Arch, O>(caller, row, c.return_address_register, c.signal_frame, section.bytes(), memory);
+          const cfi::stop why =
+              cfi::apply<Arch, O>(caller, row, c.return_address_register, c.signal_frame, section.bytes(), memory);
           // What plain loads would read must be there before they do.
           if (why == cfi::stop::none) {
-            for (std::size_t slot = 1; slot < slots::count; ++slot) (void)caller.get(slots::numbers.register_of[slot], memory);
+            for (std::size_t slot = 1; slot < slots::count; ++slot)
+              (void)caller.get(slots::numbers.register_of[slot], memory);
           }
           if (outside) {
             ++t.passed_over;
@@ -239,16 +245,19 @@ tally compare_rows(const cfi::section<O>& section, void* step, bool deref, std::
           const int got = call();
           bool equal = got == static_cast<int>(why);
           if (equal && got == 0) equal = same<Arch>(now, caller, memory, kept);
-          if (equal && got != 0) equal = std::memcmp(now.r, start.r, sizeof now.r) == 0 && now.error == static_cast<unsigned>(got);
+          if (equal && got != 0)
+            equal = std::memcmp(now.r, start.r, sizeof now.r) == 0 && now.error == static_cast<unsigned>(got);
           if (!equal && ++t.differences <= 5) {
             std::fprintf(stderr, "row %llx at %llx: emitted code says %d, the interpreter %d\n",
-                         static_cast<unsigned long long>(row.begin), static_cast<unsigned long long>(at), got, static_cast<int>(why));
+                         static_cast<unsigned long long>(row.begin), static_cast<unsigned long long>(at), got,
+                         static_cast<int>(why));
           }
         };
         bool outside = false;
         if (deref) {
           hashed_memory memory{random(), Arch::address_size, (random() & 3U) == 0};
-          compare(memory, outside, [&] { return reinterpret_cast<with_deref>(step)(&now, bias, hashed_memory::deref, &memory); });
+          compare(memory, outside,
+                  [&] { return reinterpret_cast<with_deref>(step)(&now, bias, hashed_memory::deref, &memory); });
         } else {
           arena_memory memory{real, Arch::address_size, &outside};
           compare(memory, outside, [&] { return reinterpret_cast<plain>(step)(&now, bias); });
@@ -261,10 +270,11 @@ tally compare_rows(const cfi::section<O>& section, void* step, bool deref, std::
 
 /// The slots that a table's code recovers with these options, as bits.
 template <class Arch>
-std::uint64_t kept_slots(const cfi::table_view& table, cfi::c_registers registers) {
-  const cfi::detail::c_rows<Arch> rows(table, registers);
+std::uint64_t kept_slots(const cfi::table_view& table, unwinder_c::registers registers) {
+  const unwinder_c::detail::c_rows<Arch> rows(table, registers);
   std::uint64_t kept = 0;
-  for (std::size_t slot = 0; slot < cfi::c_slots<Arch>::count; ++slot) kept |= rows.keeps(slot) ? std::uint64_t{1} << slot : 0;
+  for (std::size_t slot = 0; slot < unwinder_c::slots<Arch>::count; ++slot)
+    kept |= rows.keeps(slot) ? std::uint64_t{1} << slot : 0;
   return kept;
 }
 

@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stands for cfi/c_code_form.hpp, cfi/c_names.hpp, cfi/c_packed_rules.hpp, cfi/c_rows.hpp, cfi/c_rules.hpp
-// Stands for cfi/c_runtime.hpp, cfi/c_source.hpp, cfi/c_table_form.hpp, cfi/c_writer.hpp
+// Stands for emit/unwinder_c/detail/c_code_form.hpp, emit/unwinder_c/detail/c_frame.hpp
+// Stands for emit/unwinder_c/detail/c_names.hpp, emit/unwinder_c/detail/c_own_rules.hpp, emit/unwinder_c/detail/c_packed_rules.hpp
+// Stands for emit/unwinder_c/detail/c_rows.hpp, emit/unwinder_c/detail/c_rule_words.hpp, emit/unwinder_c/detail/c_rules.hpp
+// Stands for emit/unwinder_c/detail/c_runtime.hpp, emit/unwinder_c/detail/c_table_form.hpp, emit/unwinder_c/detail/c_writer.hpp
+// Stands for emit/unwinder_c/detail/slots.hpp
 #include "compiled.hpp"
 
 #include <backsight/cfi/arch/generic.hpp>
+#include <backsight/emit/unwinder_c/unwinder_c.hpp>
 
 #include <support/catch.hpp>
 #include <support/skip.hpp>
 
-#include "../cfi/fixtures.hpp"
-#include "../cfi/frame_builder.hpp"
+#include "../../cfi/fixtures.hpp"
+#include "../../cfi/frame_builder.hpp"
 
 using namespace backsight;
+namespace unwinder_c = backsight::emit::unwinder_c;
 
 namespace {
 
@@ -25,14 +30,14 @@ template <class Arch>
 void check_section(const cfi::section<order::little>& section, bool every_form, std::size_t& turn) {
   static const compiled::scratch folder;
   static const compiled::arena real;
-  for (const auto registers : {cfi::c_registers::return_address, cfi::c_registers::all}) {
+  for (const auto registers : {unwinder_c::registers::return_address, unwinder_c::registers::all}) {
     const auto profile =
-        registers == cfi::c_registers::all ? cfi::table_profile::all : cfi::table_profile::callee_saved;
+        registers == unwinder_c::registers::all ? cfi::table_profile::all : cfi::table_profile::callee_saved;
     const auto table = cfi::build_table<Arch>(section, {profile, {}});
     REQUIRE(table);
-    for (const auto form : {cfi::c_form::table, cfi::c_form::tree, cfi::c_form::switch_}) {
-      if (form != cfi::c_form::table && !every_form) continue;
-      const bool deref = form == cfi::c_form::table || registers == cfi::c_registers::all;
+    for (const auto form : {unwinder_c::form::table, unwinder_c::form::tree, unwinder_c::form::switch_}) {
+      if (form != unwinder_c::form::table && !every_form) continue;
+      const bool deref = form == unwinder_c::form::table || registers == unwinder_c::registers::all;
       std::string command;
       do {
         command = compilers[turn++ % std::size(compilers)];
@@ -104,14 +109,14 @@ TEST_CASE("the comparison notices code of another object", "[gcc]") {
 TEST_CASE("the text of emitted code is the same each time and names what it is told to") {
   const small s;
   const cfi::table table = s.table();
-  const cfi::c_function functions[] = {{0x1000, 0x1100, "first"},
-                                       {0x1100, 0x1200,
-                                        "evil */ ?"
-                                        "?/ name"}};
-  cfi::c_options options;
+  const unwinder_c::function functions[] = {{0x1000, 0x1100, "first"},
+                                            {0x1100, 0x1200,
+                                             "evil */ ?"
+                                             "?/ name"}};
+  unwinder_c::options options;
   options.prefix = "mine";
   options.names = functions;
-  for (const auto form : {cfi::c_form::table, cfi::c_form::tree, cfi::c_form::switch_}) {
+  for (const auto form : {unwinder_c::form::table, unwinder_c::form::tree, unwinder_c::form::switch_}) {
     options.form = form;
     const auto text = compiled::source_of<cfi::arch::x86_64>(table.view(), options);
     CHECK(text == compiled::source_of<cfi::arch::x86_64>(table.view(), options));
@@ -126,10 +131,12 @@ TEST_CASE("a prefix that is no identifier and a table of another machine are ref
   const cfi::table table = s.table();
   std::string text;
   for (const char* prefix : {"", "1a", "a-b", "a b"}) {
-    CHECK(cfi::emit_c<cfi::arch::x86_64>(std::back_inserter(text), table.view(), {.prefix = prefix}).error().code ==
-          errc::bad_string);
+    CHECK(
+        unwinder_c::write<cfi::arch::x86_64>(std::back_inserter(text), table.view(), {.prefix = prefix}).error().code ==
+        errc::bad_string);
   }
-  CHECK(cfi::emit_c<cfi::arch::i386>(std::back_inserter(text), table.view()).error().code == errc::unsupported_type);
+  CHECK(unwinder_c::write<cfi::arch::i386>(std::back_inserter(text), table.view()).error().code ==
+        errc::unsupported_type);
   CHECK(text.empty());
 }
 
@@ -146,18 +153,18 @@ TEST_CASE("flags and error say where a walk ends", "[gcc]") {
           object.step());
   compiled::hashed_memory memory;
   compiled::context<cfi::arch::x86_64> c{};
-  c.flags = 0xf | cfi::c_flag_exact;
+  c.flags = 0xf | unwinder_c::flag_exact;
   c.r[0] = 0x1200;
   CHECK(step(&c, 0, compiled::hashed_memory::deref, &memory) == static_cast<int>(cfi::stop::outermost));
-  CHECK((c.flags & (cfi::c_flag_end | cfi::c_flag_error)) == cfi::c_flag_end);
+  CHECK((c.flags & (unwinder_c::flag_end | unwinder_c::flag_error)) == unwinder_c::flag_end);
   c.r[0] = 0x5000;
-  c.flags = 0xf | cfi::c_flag_exact;
+  c.flags = 0xf | unwinder_c::flag_exact;
   CHECK(step(&c, 0, compiled::hashed_memory::deref, &memory) == static_cast<int>(cfi::stop::no_information));
-  CHECK((c.flags & cfi::c_flag_error) != 0);
+  CHECK((c.flags & unwinder_c::flag_error) != 0);
   CHECK(c.error == 3);
   // The stack pointer is not known.
   c.r[0] = 0x1000;
-  c.flags = 1 | cfi::c_flag_exact;
+  c.flags = 1 | unwinder_c::flag_exact;
   CHECK(step(&c, 0, compiled::hashed_memory::deref, &memory) == static_cast<int>(cfi::stop::unreadable));
 }
 
@@ -166,7 +173,7 @@ TEST_CASE("an address far behind the code has no row in any form", "[gcc]") {
   const compiled::scratch folder;
   const small s;
   const cfi::table table = s.table();
-  for (const auto form : {cfi::c_form::table, cfi::c_form::tree, cfi::c_form::switch_}) {
+  for (const auto form : {unwinder_c::form::table, unwinder_c::form::tree, unwinder_c::form::switch_}) {
     const auto text = compiled::source_of<cfi::arch::x86_64>(table.view(), {.form = form, .deref = true});
     const compiled::object object(folder.path, text, compilers[0]);
     REQUIRE(object.step() != nullptr);
@@ -178,7 +185,7 @@ TEST_CASE("an address far behind the code has no row in any form", "[gcc]") {
           std::uint64_t{0x80001000}, std::uint64_t{0x7f0000001000}, ~std::uint64_t{0}}) {
       INFO(pc);
       compiled::context<cfi::arch::x86_64> c{};
-      c.flags = 0xf | cfi::c_flag_exact;
+      c.flags = 0xf | unwinder_c::flag_exact;
       c.r[0] = pc;
       CHECK(step(&c, 0, compiled::hashed_memory::deref, &memory) == static_cast<int>(cfi::stop::no_information));
     }
@@ -190,7 +197,7 @@ TEST_CASE("addresses count from a base when there is one", "[gcc]") {
   const compiled::scratch folder;
   const small s;
   const cfi::table table = s.table();
-  for (const auto form : {cfi::c_form::table, cfi::c_form::tree, cfi::c_form::switch_}) {
+  for (const auto form : {unwinder_c::form::table, unwinder_c::form::tree, unwinder_c::form::switch_}) {
     const auto text =
         compiled::source_of<cfi::arch::x86_64>(table.view(), {.form = form, .deref = true, .base = 0x1000});
     const compiled::object object(folder.path, text, compilers[0]);
@@ -199,7 +206,7 @@ TEST_CASE("addresses count from a base when there is one", "[gcc]") {
                                                compiled::deref_function, void*)>(object.step());
     compiled::hashed_memory memory;
     compiled::context<cfi::arch::x86_64> c{};
-    c.flags = 0xf | cfi::c_flag_exact;
+    c.flags = 0xf | unwinder_c::flag_exact;
     c.r[0] = 0x7200;
     CHECK(step(&c, 0x7000, compiled::hashed_memory::deref, &memory) == static_cast<int>(cfi::stop::outermost));
   }
@@ -215,7 +222,7 @@ TEST_CASE("code of more than 2 GiB and windows of rows across it are found in ev
             0xf0000200);
   const auto table = cfi::build_table<cfi::arch::x86_64>(built.section());
   REQUIRE(table);
-  for (const auto form : {cfi::c_form::table, cfi::c_form::tree, cfi::c_form::switch_}) {
+  for (const auto form : {unwinder_c::form::table, unwinder_c::form::tree, unwinder_c::form::switch_}) {
     const compiled::object object(folder.path,
                                   compiled::source_of<cfi::arch::x86_64>(table->view(), {.form = form, .deref = true}),
                                   compilers[0]);
@@ -235,7 +242,7 @@ TEST_CASE("a CFA that counts from a register that contexts do not hold ends the 
   built.fde(test::bytes<0x41, 0x0c, 40, 8, 0x10, 3, 2, 0x77, 8>);
   const auto table = cfi::build_table<cfi::arch::x86_64>(built.section());
   REQUIRE(table);
-  for (const auto form : {cfi::c_form::table, cfi::c_form::tree, cfi::c_form::switch_}) {
+  for (const auto form : {unwinder_c::form::table, unwinder_c::form::tree, unwinder_c::form::switch_}) {
     for (const bool deref : {true, false}) {
       const auto text = compiled::source_of<cfi::arch::x86_64>(table->view(), {.form = form, .deref = deref});
       const compiled::object object(folder.path, text, compilers[0]);
@@ -255,10 +262,10 @@ TEST_CASE("several emitted files and the runtime header compile together", "[gcc
   const small s;
   const cfi::table table = s.table();
   std::string text;
-  (void)cfi::emit_c_runtime<cfi::arch::x86_64>(std::back_inserter(text));
+  (void)unwinder_c::write_runtime<cfi::arch::x86_64>(std::back_inserter(text));
   text += compiled::source_of<cfi::arch::x86_64>(table.view(), {.prefix = "one", .deref = true});
-  text +=
-      compiled::source_of<cfi::arch::x86_64>(table.view(), {.form = cfi::c_form::tree, .prefix = "two", .deref = true});
+  text += compiled::source_of<cfi::arch::x86_64>(table.view(),
+                                                 {.form = unwinder_c::form::tree, .prefix = "two", .deref = true});
   text +=
       "size_t all(struct backsight_context *c, const struct backsight_module *m, size_t n, uint64_t *p);\n"
       "size_t all(struct backsight_context *c, const struct backsight_module *m, size_t n, uint64_t *p) {\n"

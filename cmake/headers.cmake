@@ -108,6 +108,7 @@ set(BACKSIGHT_HEADERS
   include/backsight/core/hex_dump.hpp
   include/backsight/core/inplace_vector.hpp
   include/backsight/core/layout.hpp
+  include/backsight/core/layout_set.hpp
   include/backsight/core/lines.hpp
   include/backsight/core/mutable_span.hpp
   include/backsight/core/offset_of.hpp

@@ -10,6 +10,7 @@
 #include <backsight/core/builder.hpp>
 #include <backsight/core/context_view.hpp>
 #include <backsight/core/hex_dump.hpp>
+#include <backsight/core/layout_set.hpp>
 #include <backsight/core/mutable_span.hpp>
 #include <backsight/core/record_span.hpp>
 #include <backsight/core/schemas.hpp>
@@ -161,6 +162,16 @@ struct sealed {
 };
 // [checked]
 
+// [set]
+/// A header says by bits which members all records have.
+struct reading {
+  static constexpr field<"time", std::uint32_t> time{};
+  static constexpr field<"cpu", std::uint16_t> cpu{};
+  static constexpr field<"value", std::int16_t> value{};
+};
+inline constexpr layout_set readings{select<1>(reading::time), select<2>(reading::cpu), select<4>(reading::value)};
+// [set]
+
 // [words]
 // The words of declarations by a name of their own; nothing else of the library is in it.
 namespace own {
@@ -275,6 +286,18 @@ int main() {
   for (std::size_t i = 0; i < parts.size(); ++i)
     std::printf("part from %u: %zu records\n", static_cast<unsigned>(parts[i].offset()), counts[i]);
   // [parallel]
+
+  // [choose]
+  // Compiled for 5 and 7; a loop over many records stands inside. Any other number takes the general walk.
+  const auto print_reading = [](unsigned bits, byte_view data) {
+    with_layout<readings, order::little, 5, 7>(bits, [&](auto item) {
+      if (item.find(data)) return;
+      std::printf("time %u, cpu %s, value %d\n", item[reading::time], item.has(reading::cpu) ? "there" : "not there", item[reading::value]);
+    });
+  };
+  print_reading(5, bytes<9, 0, 0, 0, 0xfe, 0xff>);
+  print_reading(6, bytes<3, 0, 0xfe, 0xff>);
+  // [choose]
 
   // [export]
   // The same declaration for Kaitai Struct; emit::imhex<F>() gives a pattern for ImHex.

@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include <backsight/core/cursor.hpp>
+#include <backsight/core/layout_set.hpp>
 #include <backsight/core/record.hpp>
 #include <backsight/perf/records.hpp>
 #include <backsight/perf/schema.hpp>
@@ -265,16 +266,8 @@ template <class F>
   constexpr std::uint64_t plain = mask_of(ip, tid, time, sample_field::period);
   constexpr std::uint64_t chain = plain | mask_of(callchain);
   constexpr std::uint64_t stack = chain | mask_of(addr, data_src, regs_user, stack_user);
-  if (type == chain) f(std::integral_constant<std::uint64_t, chain>{});
-  else if (type == stack) f(std::integral_constant<std::uint64_t, stack>{});
-  else if (type == (chain | mask_of(identifier)))
-    f(std::integral_constant<std::uint64_t, (chain | mask_of(identifier))>{});
-  else if (type == (chain | mask_of(id))) f(std::integral_constant<std::uint64_t, (chain | mask_of(id))>{});
-  else if (type == (stack | mask_of(id))) f(std::integral_constant<std::uint64_t, (stack | mask_of(id))>{});
-  else if (type == (stack | mask_of(identifier)))
-    f(std::integral_constant<std::uint64_t, (stack | mask_of(identifier))>{});
-  else if (type == plain) f(std::integral_constant<std::uint64_t, plain>{});
-  else f(type);
+  with_constant<chain, stack, chain | mask_of(identifier), chain | mask_of(id), stack | mask_of(id),
+                stack | mask_of(identifier), plain>(type, static_cast<F&&>(f));
 }
 
 }  // namespace detail

@@ -79,7 +79,7 @@ std::size_t walk(backsight_context& c, std::uint64_t* pcs, std::size_t room) {
   std::size_t count = 0;
   while (count < room) {
     pcs[count++] = c.r[0];
-    const std::uint64_t address = c.r[0] - ((c.flags & unwinder_c::flag_exact) != 0 ? 0 : 1);
+    const std::uint64_t address = c.r[0] - ((c.flags & unwinder_c::flag_pc_is_next) != 0 ? 0 : 1);
     const auto covers = [&](const mapped& one) { return address >= one.begin && address < one.end; };
     const auto m = std::find_if(objects.begin(), objects.end(), covers);
     if (m != objects.end() && !m->sought) m->sought = true, m->step = unwinder_of(m->path);
@@ -95,7 +95,7 @@ std::size_t walk(backsight_context& c, std::uint64_t* pcs, std::size_t room) {
   const auto& g = now.uc_mcontext.gregs;
   constexpr int places[] = {REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI, REG_RBP, REG_RSP, REG_R8,
                             REG_R9, REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP};
-  backsight_context c{unwinder_c::flag_exact, {}, 0};
+  backsight_context c{unwinder_c::flag_pc_is_next, {}, 0};
   for (std::size_t slot = 0; slot < slots::count; ++slot) {
     c.r[slot] = static_cast<std::uint64_t>(g[places[slots::numbers.register_of[slot]]]);
     c.flags |= slots::flag(slot);

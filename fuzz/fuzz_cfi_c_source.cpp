@@ -122,12 +122,12 @@ class batch {
         c.flags |= slots::flag(slot);
       }
       c.r[0] = frame.pc = frame.value[arch::return_address] = at;
-      c.flags |= 1 | unwinder_c::flag_exact;
+      c.flags |= 1 | unwinder_c::flag_pc_is_next;
       const cfi::stop why = cfi::step(frame, space, memory);
       const int got = step(&c, 0, hashed_memory::deref, &memory);
       if (got != static_cast<int>(why)) fail("the table and compiled code differ in why they stop");
       if (got != 0) continue;
-      bool same = c.r[0] == frame.pc && ((c.flags & unwinder_c::flag_exact) != 0) == frame.exact;
+      bool same = c.r[0] == frame.pc && ((c.flags & unwinder_c::flag_pc_is_next) != 0) == frame.pc_is_next;
       for (std::size_t slot = 1; slot < slots::count; ++slot) {
         const auto value = frame.get(slots::numbers.register_of[slot], memory);
         const bool known = (c.flags & slots::flag(slot)) != 0;

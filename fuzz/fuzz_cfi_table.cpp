@@ -43,7 +43,7 @@ void compare(const outcome<Arch>& a, const outcome<Arch>& b, const stack_words& 
   bool same = a.result.count == b.result.count && a.result.why == b.result.why;
   for (std::size_t i = 0; same && i < a.result.count; ++i) same = a.pcs[i] == b.pcs[i];
   if (same && a.last && b.last) {
-    same = a.last->pc == b.last->pc && a.last->exact == b.last->exact;
+    same = a.last->pc == b.last->pc && a.last->pc_is_next == b.last->pc_is_next;
     for (std::uint64_t reg = 0; reg < Arch::register_count; ++reg) {
       same = same && a.last->get(reg, stack) == b.last->get(reg, stack);
     }

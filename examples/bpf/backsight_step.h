@@ -21,10 +21,10 @@ enum { BACKSIGHT_GOES_ON, BACKSIGHT_OUTERMOST, BACKSIGHT_NO_OBJECT, BACKSIGHT_NO
 /* A frame: registers by their DWARF numbers (7 is the stack pointer, 16 the return address), and where callees saved them. */
 struct backsight_frame {
   backsight_u64 pc;
-  backsight_u64 exact;     /* The pc is the next instruction, and not a return address: in the first frame, and behind signals. */
-  backsight_u64 lost;      /* A bit for each register that could not be read. */
+  backsight_u64 pc_is_next; /* It is no return address: in the first frame, and behind signals. */
+  backsight_u64 lost;       /* A bit for each register that could not be read. */
   backsight_u64 r[17];
-  backsight_u64 where[8];  /* Of rbx, rbp, r12 to r15 at 1 to 6; 0: still in r. */
+  backsight_u64 where[8];   /* Of rbx, rbp, r12 to r15 at 1 to 6; 0: still in r. */
 };
 
 #define BACKSIGHT_INLINE static __inline__ __attribute__((always_inline, unused))
@@ -140,7 +140,7 @@ BACKSIGHT_INLINE int backsight_get(const struct backsight_frame *f, backsight_u3
 /* Turns a frame into its caller's. `first` is page 0 of the file that its code is of, `bias` its load address minus its
    link-time address. Not 0: the reason why there is none, and the frame is as it was. */
 BACKSIGHT_INLINE int backsight_step(struct backsight_frame *f, backsight_u32 first, backsight_u64 bias) {
-  const backsight_u8 *rule = backsight_find(first, f->pc - bias - (f->exact ? 0 : 1));
+  const backsight_u8 *rule = backsight_find(first, f->pc - bias - (f->pc_is_next ? 0 : 1));
   if (!rule) return BACKSIGHT_NO_INFORMATION;
   const backsight_u32 shape = rule[0] & 7, offset = *(const backsight_u32 *)(rule + 4);
   if (shape == 2) return BACKSIGHT_OUTERMOST;
@@ -182,7 +182,7 @@ BACKSIGHT_INLINE int backsight_step(struct backsight_frame *f, backsight_u32 fir
   f->r[7] = cfa;
   f->r[16] = caller;
   f->pc = caller;
-  f->exact = rule[0] >> 3 & 1;
+  f->pc_is_next = rule[0] >> 3 & 1;
   return BACKSIGHT_GOES_ON;
 }
 

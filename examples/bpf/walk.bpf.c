@@ -82,7 +82,7 @@ static inline __attribute__((always_inline)) const struct mapping *mapping_of(co
 // A function of its own, which the verifier looks at once and not for each frame.
 __attribute__((noinline)) int walk_frame(struct stack *out, const struct process *in) {
   if (!out || !in) return BACKSIGHT_NO_OBJECT;
-  const struct mapping *found = mapping_of(in, out->frame.pc - (out->frame.exact ? 0 : 1));
+  const struct mapping *found = mapping_of(in, out->frame.pc - (out->frame.pc_is_next ? 0 : 1));
   if (!found) return BACKSIGHT_NO_OBJECT;
   return backsight_step(&out->frame, found->first, found->bias);
 }
@@ -98,7 +98,7 @@ SEC("perf_event") int walk(const struct registers *regs) {
                           regs->r9,  regs->r10, regs->r11, regs->r12, regs->r13, regs->r14, regs->r15, regs->rip};
   __builtin_memcpy(f->r, values, sizeof values);
   f->pc = regs->rip;
-  f->exact = 1;
+  f->pc_is_next = 1;
   out->why = BACKSIGHT_LIMIT;
   u64 count = 0;
   for (; count < MOST_FRAMES; ++count) {

@@ -32,7 +32,7 @@ static_assert(arch::register_count <= BSU_REGISTERS);
 [[nodiscard]] cfi::frame<arch> frame_of(const bsu_registers& from) noexcept {
   cfi::frame<arch> f;
   f.pc = from.pc;
-  f.exact = from.is_return_address == 0;
+  f.pc_is_next = from.is_return_address == 0;
   for (std::size_t i = 0; i < f.value.size(); ++i) f.value[i] = from.value[i];
   return f;
 }

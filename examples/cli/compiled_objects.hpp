@@ -46,7 +46,8 @@ class compiled_objects {
   void load(const std::string& folder, const sample_corpus& corpus, Missing&& missing) {
     corpus_ = &corpus;
     for (const auto& object : corpus.samples.objects) {
-      const std::string file = (folder[0] == '/' || folder[0] == '.' ? folder : "./" + folder) + "/" + object.build_id + ".so";
+      const std::string file =
+          (folder[0] == '/' || folder[0] == '.' ? folder : "./" + folder) + "/" + object.build_id + ".so";
       void* const handle = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
       void* const step = handle == nullptr ? nullptr : ::dlsym(handle, "backsight_step");
       if (step == nullptr) missing(object.path, std::string(::dlerror()));
@@ -58,7 +59,7 @@ class compiled_objects {
   /// Walks a sample as cfi::walk does.
   cfi::walk_result walk(const stack_samples::sample& sample, std::span<std::uint64_t> pcs) const {
     context c;
-    c.flags = unwinder_c::flag_exact;
+    c.flags = unwinder_c::flag_pc_is_next;
     for (std::size_t slot = 0; slot < slots::count; ++slot) {
       c.r[slot] = sample.registers[slots::numbers.register_of[slot]];
       c.flags |= slots::flag(slot);
@@ -68,7 +69,8 @@ class compiled_objects {
     std::size_t count = 0;
     while (count < pcs.size()) {
       pcs[count++] = c.r[0];
-      const cfi::mapped_object* const object = space.find(c.r[0] - ((c.flags & unwinder_c::flag_exact) != 0 ? 0U : 1U));
+      const cfi::mapped_object* const object =
+          space.find(c.r[0] - ((c.flags & unwinder_c::flag_pc_is_next) != 0 ? 0U : 1U));
       const step_function step = object == nullptr ? nullptr : steps_[object->id];
       if (step == nullptr) return {count, cfi::stop::no_object};
       if (const int why = step(&c, object->bias, deref, &memory); why != 0) return {count, static_cast<cfi::stop>(why)};

@@ -122,7 +122,7 @@ struct steps {
     cfi::frame<arch> f;
     backsight_frame g{};
     f.pc = g.pc = pc + 0xf000;
-    g.exact = 1;
+    g.pc_is_next = 1;
     for (std::size_t i = 0; i < 17; ++i) f.value[i] = g.r[i] = base + 0x100 + 24 * i;
     const auto read = [&](std::uint64_t at) -> std::optional<std::uint64_t> {
       if (at < base || at > base + sizeof stack - 8) return std::nullopt;
@@ -133,7 +133,7 @@ struct steps {
     const auto why = cfi::step(f, space, read);
     CHECK(plain_step(&g, 0, 0xf000) == static_cast<int>(why));
     CHECK(g.pc == f.pc);
-    CHECK((g.exact != 0) == f.exact);
+    CHECK((g.pc_is_next != 0) == f.pc_is_next);
     for (std::uint32_t reg = 0; reg < 17; ++reg) {
       CAPTURE(reg);
       std::uint64_t value = 0;
@@ -242,7 +242,7 @@ TEST_CASE("a rule of any other expression ends the walk as one that cannot be ev
   CHECK(forms.pages().general_rules == 1);
   backsight_frame f{};
   f.pc = 0x1010;
-  f.exact = 1;
+  f.pc_is_next = 1;
   CHECK(plain_step(&f, 0, 0) == BACKSIGHT_BAD_RULE);
 }
 

@@ -36,12 +36,12 @@ std::vector<std::uint64_t> walk(const corpus_type& corpus, const std::map<const 
   step_arguments a{};
   std::copy(s.registers.begin(), s.registers.end(), a.frame.r);
   a.frame.pc = s.registers[16];
-  a.frame.exact = 1;
+  a.frame.pc_is_next = 1;
   std::vector<std::uint64_t> pcs;
   cfi::progress_guard progress;
   while (pcs.size() < 1024) {
     pcs.push_back(a.frame.pc);
-    const cfi::mapped_object* m = corpus.spaces[s.map_set].find(a.frame.pc - (a.frame.exact != 0 ? 0U : 1U));
+    const cfi::mapped_object* m = corpus.spaces[s.map_set].find(a.frame.pc - (a.frame.pc_is_next != 0 ? 0U : 1U));
     if (m == nullptr || m->table.empty()) break;
     a.first = first_page.at(m->table.bytes().data());
     a.bias = m->bias;

@@ -47,7 +47,7 @@ std::pair<std::string, cfi::stop> walk_code(const cfi::frame<Arch>& first, const
         return true;
       },
       [&](const cfi::explained_frame& one) {
-        seen += std::to_string(one.pc) + (one.exact ? "! " : " ") + message(one.from) + "; ";
+        seen += std::to_string(one.pc) + (one.pc_is_next ? "! " : " ") + message(one.from) + "; ";
       });
   return {seen, why};
 }

@@ -135,6 +135,6 @@ TEST_CASE("a frame is unwound straight from the section") {
   CHECK(frame.pc == 0x8009);
   CHECK(frame.stack_pointer() == 0x8010);
   CHECK(frame.get(6, stack) == std::optional<std::uint64_t>(0x8001));
-  CHECK_FALSE(frame.exact);
+  CHECK_FALSE(frame.pc_is_next);
   CHECK(unwinder.step(frame, 0, stack) == cfi::stop::no_information);
 }

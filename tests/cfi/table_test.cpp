@@ -420,7 +420,7 @@ std::size_t frames_that_differ(const cfi::table_view& table, std::size_t& count)
       cfi::frame<Arch> by_text = placed;
       const cfi::stop a = cfi::detail::step_placed(placed, table, rule, memory);
       const cfi::stop b = cfi::apply_general(by_text, table.text_of(rule), cfi::rule_view(rule)[cfi::unwind_rule::signal_frame], memory);
-      bool same = a == b && placed.pc == by_text.pc && placed.exact == by_text.exact && placed.how == by_text.how;
+      bool same = a == b && placed.pc == by_text.pc && placed.pc_is_next == by_text.pc_is_next && placed.how == by_text.how;
       for (std::uint64_t reg = 0; reg < Arch::register_count; ++reg) same = same && placed.get(reg, memory) == by_text.get(reg, memory);
       differ += same ? 0U : 1U;
     }

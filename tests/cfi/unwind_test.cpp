@@ -171,12 +171,12 @@ TEST_CASE("the frame that a signal interrupted is looked up at its pc itself, by
       auto f = start(0x401010);
       REQUIRE((by_rows ? step_by_rows(built, f, stack) : cfi::step(f, s.space, stack)) == cfi::stop::none);
       CHECK(f.pc == 0x401200);
-      CHECK(f.exact);
+      CHECK(f.pc_is_next);
       CHECK(f.lookup_address() == 0x401200);
       REQUIRE((by_rows ? step_by_rows(built, f, stack) : cfi::step(f, s.space, stack)) == cfi::stop::none);
       CHECK(f.pc == 0x401210);
       CHECK(f.stack_pointer() == 0x8030);
-      CHECK_FALSE(f.exact);
+      CHECK_FALSE(f.pc_is_next);
     }
     std::array<std::uint64_t, 3> pcs{};
     auto f = start(0x401010);
@@ -333,7 +333,7 @@ TEST_CASE("frames found by fallback are return addresses, up to the end of the c
     REQUIRE(cfi::step(f, s.space, stack, cfi::no_cache{}, way) == cfi::stop::none);
     CHECK(f.pc == 0x402000);
     CHECK(f.stack_pointer() == 0x8010);
-    CHECK_FALSE(f.exact);
+    CHECK_FALSE(f.pc_is_next);
     CHECK(f.how == (scanned ? cfi::found_by::stack_scan : cfi::found_by::frame_pointer));
     if (!scanned) CHECK(f.get(6, stack) == std::optional<std::uint64_t>(0x8040));
     // One byte further is outside.

@@ -36,8 +36,8 @@ class address_space {
  public:
   address_space() = default;
 
-  /// Adds a mapped object. Errors: errc::bad_value (it overlaps another, or is empty), errc::unsupported_type (its table
-  /// is for another machine), both at offset 0.
+  /// Adds a mapped object. Errors: errc::bad_value (it overlaps another, or is empty), errc::unsupported_type (its
+  /// table is for another machine), both at offset 0.
   [[nodiscard]] trace_error add(const mapped_object& m) {
     if (m.begin >= m.end) return {errc::bad_value, 0};
     if (!m.table.empty() && (m.table.machine() != Arch::elf_machine || m.table.rule_bytes() != rule_size<Arch>)) {

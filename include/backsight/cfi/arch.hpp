@@ -9,8 +9,8 @@
 
 namespace backsight::cfi {
 
-/// A machine that frames are unwound on: a type with static members, cfi/arch/x86_64.hpp being the model. A further CPU is
-/// such a header and its line in the list of cfi/arch/generic.hpp. Registers are named by their DWARF numbers.
+/// A machine that frames are unwound on: a type with static members, cfi/arch/x86_64.hpp being the model. A further CPU
+/// is such a header and its line in the list of cfi/arch/generic.hpp. Registers are named by their DWARF numbers.
 ///
 /// | member | what it says |
 /// |---|---|

@@ -147,9 +147,9 @@ class batch_lane {
 }  // namespace detail
 
 /// Walks many samples at once, `Lanes` of them (16 is a good number) in turn: a lane works out where its next return
-/// address lies, asks for that line of memory, and lets the others go on until it is there. Worth it where the samples do
-/// not fit the cache. `next(item)` fills the next item and returns false when there are no more; `done(item)` takes a
-/// finished one, whose start is as it was. Gives what `walk` gives. Allocates nothing.
+/// address lies, asks for that line of memory, and lets the others go on until it is there. Worth it where the samples
+/// do not fit the cache. `next(item)` fills the next item and returns false when there are no more; `done(item)` takes
+/// a finished one, whose start is as it was. Gives what `walk` gives. Allocates nothing.
 template <std::size_t Lanes, class Arch, memory_reader Memory, class Cache, class Next, class Done>
 void walk_batch(Cache&& cache, Next&& next, Done&& done) {
   std::array<detail::batch_lane<Arch, Memory>, Lanes> lanes{};

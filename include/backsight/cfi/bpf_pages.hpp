@@ -270,10 +270,10 @@ class bpf_page_writer : table_parts {
 
 }  // namespace detail
 
-/// Turns a table for x86-64 into pages of 4096 bytes for the kernel's BPF, which examples/bpf/backsight_step.h searches with
-/// loops of fixed length; docs/formats/bpf-pages.md. The same rows, but for rules that need expressions. Time and memory are
-/// those of the table, but that a page is the least. Errors: errc::unsupported_type (another machine), errc::capacity (its
-/// code spans more than 256 GiB).
+/// Turns a table for x86-64 into pages of 4096 bytes for the kernel's BPF, which examples/bpf/backsight_step.h searches
+/// with loops of fixed length; docs/formats/bpf-pages.md. The same rows, but for rules that need expressions. Time and
+/// memory are those of the table, but that a page is the least. Errors: errc::unsupported_type (another machine),
+/// errc::capacity (its code spans more than 256 GiB).
 [[nodiscard]] inline result<bpf_pages> make_bpf_pages(const table_view& from) {
   if (from.empty()) return {errc::missing_section, 0};
   if (from.machine() != arch::x86_64::elf_machine || from.rule_bytes() != rule_size<arch::x86_64>)

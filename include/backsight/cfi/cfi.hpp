@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Call frame information: reading, tables and unwinding. Apart from it are the own process, in in_process.hpp, SFrame, in
-/// sframe/rows.hpp, and tables as C source, in emit/unwinder_c/unwinder_c.hpp.
+/// Call frame information: reading, tables and unwinding. Apart from it are the own process, in in_process.hpp, SFrame,
+/// in sframe/rows.hpp, and tables as C source, in emit/unwinder_c/unwinder_c.hpp.
 #include <backsight/cfi/arch/generic.hpp>
 #include <backsight/cfi/batch.hpp>
 #include <backsight/cfi/bpf_pages.hpp>

@@ -99,7 +99,7 @@ class cie_loader {
       kept.from = machine.current_cie();
       for (const register_rule& rule : machine.initial_rules()) kept.rules.push_back(rule);
       kept.cfa = machine.initial_cfa();
-      kept.return_address_signed = machine.initial_return_address_signed();
+      kept.return_address_signed = machine.initial_signing();
     }
     return note(offset, error);
   }

@@ -34,30 +34,34 @@ enum class frame_source : std::uint8_t {
 /// A frame of a walk and how it was found.
 struct explained_frame {
   std::uint64_t pc = 0;
-  bool exact = true;  ///< An instruction to be executed: the innermost frame, or one that a signal interrupted.
+  bool pc_is_next = true;  ///< It is no return address: in the innermost frame, and in one that a signal interrupted.
   frame_source from = frame_source::registers;
   bool is_signal = false;  ///< What a signal handler returns to; the next frame is the one that was interrupted.
 
   /// What to look for to name the frame: an address in its code.
-  [[nodiscard]] constexpr std::uint64_t lookup_address() const noexcept { return exact || is_signal ? pc : pc - 1; }
+  [[nodiscard]] constexpr std::uint64_t lookup_address() const noexcept {
+    return pc_is_next || is_signal ? pc : pc - 1;
+  }
 };
 
-/// Walks from `f` outwards, and goes on by other ways where there is no call frame information, for one stack that is worth the time.
+/// Walks from `f` outwards, and goes on by other ways where there is no call frame information, for one stack that is
+/// worth the time.
 ///
-/// `prepare(address)` is called with each address in code before it is looked up, to add the mapped object that is there; it gives
-/// false where no code is. `take(explained_frame)` is called for each frame, at most `limit` times. Gives why the walk ended.
+/// `prepare(address)` is called with each address in code before it is looked up, to add the mapped object that is
+/// there; it gives false where no code is. `take(explained_frame)` is called for each frame, at most `limit` times.
+/// Gives why the walk ended.
 template <class Arch, memory_reader Memory, class Prepare, class Take>
 stop explained_walk(frame<Arch> f, const address_space<Arch>& space, Memory&& memory, std::size_t limit,
                     Prepare&& prepare, Take&& take) {
   frame_source from = frame_source::registers;
   progress_guard progress;
   for (std::size_t count = 0; count < limit; ++count) {
-    explained_frame shown{f.pc, f.exact, from};
+    explained_frame shown{f.pc, f.pc_is_next, from};
     const std::uint64_t before = f.stack_pointer();
     const bool is_code = prepare(f.lookup_address());
     stop why = is_code ? step(f, space, memory) : stop::no_object;
     from = frame_source::unwind_table;
-    if (why == stop::no_object && f.exact && !is_code) {
+    if (why == stop::no_object && f.pc_is_next && !is_code) {
       // A pointer to no function was called: nothing of it has run.
       std::optional<std::uint64_t> word;
       if constexpr (Arch::pushes_return_addresses) word = memory(before);
@@ -65,7 +69,7 @@ stop explained_walk(frame<Arch> f, const address_space<Arch>& space, Memory&& me
       const std::uint64_t caller = word ? Arch::code_address(*word) : 0;
       if (caller != 0 && prepare(caller - 1)) {
         f.pc = caller;
-        f.exact = false;
+        f.pc_is_next = false;
         if constexpr (Arch::pushes_return_addresses) f.value[Arch::stack_pointer] = before + Arch::address_size;
         from = frame_source::return_address;
         why = stop::none;
@@ -81,7 +85,7 @@ stop explained_walk(frame<Arch> f, const address_space<Arch>& space, Memory&& me
         from = frame_source::frame_pointer;
       }
     }
-    shown.is_signal = why == stop::none && f.exact;
+    shown.is_signal = why == stop::none && f.pc_is_next;
     take(shown);
     if (why != stop::none) return why;
     if (!progress.goes_on(before, f.stack_pointer(), f.pc)) return stop::no_progress;

@@ -69,8 +69,8 @@ struct frame {
     return all;
   }();
 
-  std::uint64_t pc = 0;  ///< The next instruction, or the return address as it was found.
-  bool exact = true;  ///< The pc is an instruction to be executed: the first frame, or one that a signal interrupted.
+  std::uint64_t pc = 0;    ///< The next instruction, or the return address as it was found.
+  bool pc_is_next = true;  ///< It is no return address: in the first frame, and in one that a signal interrupted.
   found_by how = found_by::call_frame_information;
   /// A bit for each register that was lost; it counts while `where` has no place for the register.
   std::array<std::uint64_t, (Arch::register_count + 63) / 64> undefined{};
@@ -80,7 +80,7 @@ struct frame {
   [[nodiscard]] constexpr std::uint64_t stack_pointer() const noexcept { return value[Arch::stack_pointer]; }
   /// The address to look the frame up with: a call may be the last instruction of its function, so the return address
   /// itself may belong to another row or function.
-  [[nodiscard]] constexpr std::uint64_t lookup_address() const noexcept { return exact ? pc : pc - 1; }
+  [[nodiscard]] constexpr std::uint64_t lookup_address() const noexcept { return pc_is_next ? pc : pc - 1; }
 
   /// The value of a register in this frame; absent when it is lost, unreadable or not one that frames hold.
   /// A register that callees do not preserve has the value that it had in the first frame or in a signal frame.
@@ -159,7 +159,7 @@ class caller_builder {
     for (std::size_t i = 0; i < count_; ++i) make(changes_[i], out);
     if constexpr (Arch::return_address < Arch::register_count) out.value[Arch::return_address] = return_address_;
     out.pc = pc;
-    out.exact = signal_frame;
+    out.pc_is_next = signal_frame;
     out.how = found_by::call_frame_information;
     return stop::none;
   }

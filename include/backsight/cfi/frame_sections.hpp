@@ -98,8 +98,8 @@ namespace detail {
 /// The .eh_frame or .debug_frame section of a file. The .eh_frame of a file without section headers, and of a mapped
 /// image, is found through PT_GNU_EH_FRAME. Errors: errc::missing_section at offset 0 (also when it has no bytes in the
 /// file); errc::compressed (inflate it, then use `describe_section` for the bytes) and errc::unrelocated (of an object
-/// file; make a relocated_section of the bytes), both at the section's offset with what there is; errc::truncated; those
-/// of header_table.
+/// file; make a relocated_section of the bytes), both at the section's offset with what there is; errc::truncated;
+/// those of header_table.
 [[nodiscard]] constexpr result<frame_section> find_frame_section(const elf::image& file, section_kind kind) noexcept {
   if (file.sections().empty() && kind == section_kind::eh_frame) return detail::find_by_header(file);
   const auto found = detail::frame_section_header(file, kind);

@@ -12,9 +12,9 @@
 
 namespace backsight::cfi {
 
-// A row as text of a table: [return address column ULEB] [CFA: kind u8, then register ULEB and offset SLEB, or size ULEB
-// and the expression's bytes] [number of rules ULEB] and for each rule: [register ULEB] [kind u8] [SLEB, or size ULEB and
-// bytes]. Part of the table format.
+// A row as text of a table: [return address column ULEB] [CFA: kind u8, then register ULEB and offset SLEB, or size
+// ULEB and the expression's bytes] [number of rules ULEB] and for each rule: [register ULEB] [kind u8] [SLEB, or size
+// ULEB and bytes]. Part of the table format.
 
 namespace detail {
 
@@ -50,8 +50,8 @@ struct rule_text_order {
 
 }  // namespace detail
 
-/// Writes a row byte by byte with `push(std::byte)`, but for expressions, which `put_expression(expression_ref)` writes.
-/// Rules for which `keep(register)` is false are left out.
+/// Writes a row byte by byte with `push(std::byte)`, but for expressions, which `put_expression(expression_ref)`
+/// writes. Rules for which `keep(register)` is false are left out.
 template <class Push, class PutExpression, class Keep>
 constexpr void write_rule_with(const row& r, std::uint64_t return_address_column, PutExpression&& put_expression,
                                Keep&& keep, Push&& push) {
@@ -86,8 +86,8 @@ constexpr void write_general_rule(const row& r, std::uint64_t return_address_col
   write_rule_with(r, return_address_column, put_expression, keep, push);
 }
 
-/// Reads what write_general_rule wrote, part by part: `on_cfa(cfa_rule, column)` once, then `on_rule(register_rule)` for
-/// each rule, until one of them is false. Expressions count from the start of `bytes`. Errors at their offset in
+/// Reads what write_general_rule wrote, part by part: `on_cfa(cfa_rule, column)` once, then `on_rule(register_rule)`
+/// for each rule, until one of them is false. Expressions count from the start of `bytes`. Errors at their offset in
 /// `bytes`: those of the cursor, errc::bad_value.
 template <class OnCfa, class OnRule>
 constexpr trace_error walk_general_rule(byte_view bytes, OnCfa&& on_cfa, OnRule&& on_rule) {

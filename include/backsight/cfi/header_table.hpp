@@ -15,8 +15,8 @@
 
 namespace backsight::cfi {
 
-/// The first bytes of .eh_frame_hdr; the pointer to .eh_frame, the count and the pairs of the search table follow, in the
-/// encodings named here. Source: Linux Standard Base core, "The .eh_frame_hdr section".
+/// The first bytes of .eh_frame_hdr; the pointer to .eh_frame, the count and the pairs of the search table follow, in
+/// the encodings named here. Source: Linux Standard Base core, "The .eh_frame_hdr section".
 struct eh_frame_hdr {
   static constexpr const char* name = "eh_frame_hdr";
   static constexpr std::size_t size = 4;
@@ -44,7 +44,8 @@ class header_table {
  public:
   constexpr header_table() = default;
 
-  /// Reads the header. `address` is that of its first byte. Without an error there is a table. Errors, at their offset in
+  /// Reads the header. `address` is that of its first byte. Without an error there is a table. Errors, at their offset
+  /// in
   /// `bytes`: those of the cursor; unsupported_version; not_found (no table, as GNU ld writes when it cannot parse an
   /// input); unsupported_type (the numbers of the table have no fixed width, or are addresses of addresses); bad_size
   /// (more pairs than fit). With the last three the address of .eh_frame is there all the same.
@@ -102,8 +103,8 @@ class header_table {
   }
 
   /// Checks that the pairs ascend and that every FDE lies inside the section, an entry that begins where the pair says.
-  /// One pass over the table and the heads of the FDEs. Errors: errc::out_of_range at the pointer to .eh_frame when that
-  /// is not the section; errc::bad_transition, errc::out_of_range at the offset of a pair.
+  /// One pass over the table and the heads of the FDEs. Errors: errc::out_of_range at the pointer to .eh_frame when
+  /// that is not the section; errc::bad_transition, errc::out_of_range at the offset of a pair.
   [[nodiscard]] constexpr trace_error check(const section<O>& in) const noexcept {
     if (eh_frame_address_ != in.info().address) return {errc::out_of_range, size_of<eh_frame_hdr>};
     for (std::size_t i = 0; i < size(); ++i) {
@@ -131,7 +132,9 @@ class header_table {
       default: return 0;
     }
   }
-  [[nodiscard]] constexpr bool is_usual() const noexcept { return encoding_.byte == datarel_sdata4 && address_size_ == 8; }
+  [[nodiscard]] constexpr bool is_usual() const noexcept {
+    return encoding_.byte == datarel_sdata4 && address_size_ == 8;
+  }
   [[nodiscard]] constexpr std::size_t stride() const noexcept { return std::size_t{2} * width_; }
   [[nodiscard]] constexpr dwarf::pointer_bases bases() const noexcept { return {address_, 0, address_, 0}; }
   [[nodiscard]] constexpr std::uint64_t number(std::size_t at) const noexcept {

@@ -58,8 +58,8 @@ class own_memory {
   std::uint64_t words_;
 };
 
-/// Takes the registers that a callee preserves, the stack pointer and the pc, all at the same instruction of the function
-/// that calls this.
+/// Takes the registers that a callee preserves, the stack pointer and the pc, all at the same instruction of the
+/// function that calls this.
 [[gnu::always_inline]] inline void capture(frame<native_arch>& f) noexcept {
 #if defined(__x86_64__)
   std::uint64_t saved[8];
@@ -89,8 +89,8 @@ class own_memory {
 #endif
 }
 
-/// The call frame information of a loaded object, in its own mapped segments: for programs that keep tables of their own
-/// process otherwise than own_process does. Valid while the object is loaded.
+/// The call frame information of a loaded object, in its own mapped segments: for programs that keep tables of their
+/// own process otherwise than own_process does. Valid while the object is loaded.
 class loaded_frames {
  public:
   /// Absent for an object without .eh_frame_hdr.
@@ -146,8 +146,8 @@ class loaded_frames {
   std::uint64_t base_ = 0, header_address_ = 0, eh_frame_ = 0;
 };
 
-/// The objects of the own process and a table for each. Construct it, or call refresh() after dlopen and dlclose, outside
-/// of signal handlers: both allocate. Reading is safe for any thread and in signal handlers.
+/// The objects of the own process and a table for each. Construct it, or call refresh() after dlopen and dlclose,
+/// outside of signal handlers: both allocate. Reading is safe for any thread and in signal handlers.
 class own_process {
  public:
   own_process() { refresh(); }
@@ -262,8 +262,8 @@ struct own_object {
 #endif
 }
 
-/// Writes the pcs of the calling thread's frames, the calling function's first. Allocates nothing, takes no lock, and may
-/// be called in a signal handler. Modules that `process` does not know end the walk.
+/// Writes the pcs of the calling thread's frames, the calling function's first. Allocates nothing, takes no lock, and
+/// may be called in a signal handler. Modules that `process` does not know end the walk.
 template <class Cache = const no_cache>
 [[gnu::always_inline]] inline walk_result unwind_here(std::span<std::uint64_t> pcs, const own_process& process,
                                                       Cache&& cache = no_cache{},

@@ -54,7 +54,7 @@ class row_machine {
   /// What the instructions of the CIE loaded last gave, and how to load it again without running them.
   [[nodiscard]] constexpr const rule_list& initial_rules() const noexcept { return context_.initial_rules_; }
   [[nodiscard]] constexpr const cfa_rule& initial_cfa() const noexcept { return context_.initial_cfa_; }
-  [[nodiscard]] constexpr std::uint8_t initial_return_address_signed() const noexcept { return context_.initial_signed_; }
+  [[nodiscard]] constexpr std::uint8_t initial_signing() const noexcept { return context_.initial_signed_; }
   template <class Rules>
   constexpr void load_cie(const cie& c, const Rules& rules, const cfa_rule& cfa, std::uint8_t is_signed) noexcept {
     take(c);
@@ -89,9 +89,9 @@ class row_machine {
   /// The row that next() or find() went to; valid until the next call.
   [[nodiscard]] constexpr const row& current() const noexcept { return context_.row_; }
   [[nodiscard]] constexpr const cie& current_cie() const noexcept { return context_.cie_; }
-  /// What ended the FDE before its end, at its offset in the section: errc::unknown_record (instruction), bad_transition
-  /// (restore_state without remember_state, def_cfa_offset without a register, set_loc to a lower address, restore in a
-  /// CIE), out_of_range (an advance beyond the addresses that there are), capacity, those of the cursor.
+  /// What ended the FDE before its end, at its offset in the section: errc::unknown_record (instruction),
+  /// bad_transition (restore_state without remember_state, def_cfa_offset without a register, set_loc to a lower
+  /// address, restore in a CIE), out_of_range (an advance beyond all addresses), capacity, those of the cursor.
   [[nodiscard]] constexpr const trace_error& error() const noexcept { return from_.error(); }
 
  private:

@@ -17,7 +17,8 @@
 
 namespace backsight::cfi {
 
-/// Finds FDEs by address: through the table of a .eh_frame_hdr, through a list that build() makes, or one after the other.
+/// Finds FDEs by address: through the table of a .eh_frame_hdr, through a list that build() makes, or one after the
+/// other.
 template <order O>
 class fde_index {
  public:
@@ -27,8 +28,8 @@ class fde_index {
   fde_index(const section<O>& in, const header_table<O>& table) noexcept
       : section_(in), table_(table), how_(table.has_table() ? search::table : search::all) {}
 
-  /// Makes the list by a scan of the section: 16 bytes for each FDE. FDEs in error, of no length, and discarded ones are
-  /// left out.
+  /// Makes the list by a scan of the section: 16 bytes for each FDE. FDEs in error, of no length, and discarded ones
+  /// are left out.
   [[nodiscard]] static fde_index build(const section<O>& in) {
     fde_index made;
     made.section_ = in;
@@ -49,8 +50,8 @@ class fde_index {
 
   [[nodiscard]] const section<O>& in() const noexcept { return section_; }
 
-  /// The section offset of the FDE with the greatest start at or below `address`; absent when there is none. The FDE may
-  /// end before the address. A binary search, but for a header without a table; allocates nothing.
+  /// The section offset of the FDE with the greatest start at or below `address`; absent when there is none. The FDE
+  /// may end before the address. A binary search, but for a header without a table; allocates nothing.
   [[nodiscard]] std::optional<std::uint64_t> find(std::uint64_t address) const noexcept {
     if (how_ == search::all) return find_among_all(address);
     if (how_ == search::table) {
@@ -104,8 +105,9 @@ class fde_index {
   std::vector<item> list_;
 };
 
-/// Unwinds straight from a section: finds the FDE, interprets it up to the row, applies the row. No table, no cache; for
-/// one thread, because the interpreter works in `memory`, which must outlive it. Addresses are those of the section.
+/// Unwinds straight from a section: finds the FDE, interprets it up to the row, applies the row. No table, no cache;
+/// for one thread, because the interpreter works in `memory`, which must outlive it. Addresses are those of the
+/// section.
 template <class Arch, order O, class Context = context<>>
 class section_unwinder {
  public:

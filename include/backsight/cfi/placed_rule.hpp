@@ -45,9 +45,9 @@ struct plain_place {
   return plain_place{op.first, op.second, read};
 }
 
-/// Works out a general rule of which every place counts from one register: those of frames whose stack was aligned, and of
-/// signal frames. `on_place(register, words)` tells where each is saved, counted from the word above the register's value;
-/// false refuses the text. Absent for other texts. `stack_pointer` is the machine's, which has to be the CFA.
+/// Works out a general rule of which every place counts from one register: those of frames whose stack was aligned, and
+/// of signal frames. `on_place(register, words)` tells where each is saved, counted from the word above the register's
+/// value; false refuses the text. Absent for other texts. `stack_pointer` is the machine's, which has to be the CFA.
 template <class OnPlace>
 [[nodiscard]] constexpr std::optional<placed_rule> place_rule(byte_view text, unsigned word_bytes,
                                                               std::uint64_t stack_pointer, OnPlace&& on_place) {

@@ -7,9 +7,9 @@ namespace backsight::cfi {
 
 /// Notices a walk that goes round. From frame to frame the stack pointer grows, but in a leaf function whose return
 /// address is still in its register, out of a signal handler, and where code changes stacks (split stacks, coroutines):
-/// those steps may lead anywhere, and must not be refused. Every round has one of them, so that only these are looked at:
-/// where such a step leads is compared with where an earlier one led, the 1st, 2nd, 4th, 8th and so on in turn (Brent's
-/// way to find cycles), which finds a round after at most three times its length.
+/// those steps may lead anywhere, and must not be refused. Every round has one of them, so that only these are looked
+/// at: where such a step leads is compared with where an earlier one led, the 1st, 2nd, 4th, 8th and so on in turn
+/// (Brent's way to find cycles), which finds a round after at most three times its length.
 class progress_guard {
  public:
   /// So many steps without progress end a walk in any case.

@@ -10,9 +10,9 @@
 
 namespace backsight::cfi {
 
-/// A value that is read while it is replaced. A reader takes no lock, waits for nobody and allocates nothing, so that it may
-/// be in a signal handler, of the thread that replaces the value too. Those who replace it take turns (the caller's lock);
-/// they do not wait for readers either: a value that readers may still have is freed at a later turn.
+/// A value that is read while it is replaced. A reader takes no lock, waits for nobody and allocates nothing, so that
+/// it may be in a signal handler, of the thread that replaces the value too. Those who replace it take turns (the
+/// caller's lock); they do not wait for readers either: a value that readers may still have is freed at a later turn.
 template <class T>
 class published {
  public:
@@ -58,8 +58,8 @@ class published {
     retired_.push_back(current_.exchange(new T(std::move(next)), std::memory_order_seq_cst));
     reclaim();
   }
-  /// Frees what no reader has any more. What was retired before a turn is free when both counts were seen at zero: that of
-  /// the turn before, for readers that were late, and after the change of turns that of this one.
+  /// Frees what no reader has any more. What was retired before a turn is free when both counts were seen at zero: that
+  /// of the turn before, for readers that were late, and after the change of turns that of this one.
   void reclaim() {
     for (;;) {
       if (!changed_) {

@@ -17,8 +17,8 @@
 namespace backsight::cfi {
 
 /// The call frame information of an object file with its relocations applied. Each section of an object file begins at
-/// address 0, so that an address means nothing without the section of code that it counts from: FDEs of several sections
-/// may cover the same addresses. `keep_code_of` leaves those of one section.
+/// address 0, so that an address means nothing without the section of code that it counts from: FDEs of several
+/// sections may cover the same addresses. `keep_code_of` leaves those of one section.
 class relocated_section {
  public:
   relocated_section() = default;

@@ -87,10 +87,11 @@ struct canonical_words {
 
 }  // namespace detail
 
-/// Prints all rows of a section with `write(std::string_view)`, piece by piece: a line `fde begin end` for each FDE (with ` S` behind it in a signal
-/// frame), in ascending order, and a line for each of its rows; calls `report(error)` for every entry that is left out. `merged` leaves out rows of no length, outside of their FDE, and
-/// equal to the one before. An FDE that ends in an error has its line and no rows; so has one whose rows repeat long
-/// expressions so often that their text would be thousands of times as long as the FDE (errc::expansion).
+/// Prints all rows of a section with `write(std::string_view)`, piece by piece: a line `fde begin end` for each FDE
+/// (with ` S` behind it in a signal frame), in ascending order, and a line for each of its rows; calls `report(error)`
+/// for every entry that is left out. `merged` leaves out rows of no length, outside of their FDE, and equal to the one
+/// before. An FDE that ends in an error has its line and no rows; so has one whose rows repeat long expressions so
+/// often that their text would be thousands of times as long as the FDE (errc::expansion).
 /// `words(out, section, row)` prints a row otherwise.
 template <class Arch, order O, class Write, class Report, class Words = detail::canonical_words>
 void print_rows(const section<O>& of, bool merged, Write&& write, Report&& report, Words&& words = {}) {

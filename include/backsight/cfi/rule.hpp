@@ -133,7 +133,9 @@ class rule_list {
   /// The rule of a register; null when it has none.
   [[nodiscard]] constexpr const register_rule* find(std::uint64_t reg) const noexcept {
     if (reg < direct) [[likely]]
-      return (used_[static_cast<std::size_t>(reg / 64)] >> (reg % 64) & 1U) != 0 ? &rules_[static_cast<std::size_t>(reg)] : nullptr;
+      return (used_[static_cast<std::size_t>(reg / 64)] >> (reg % 64) & 1U) != 0
+                 ? &rules_[static_cast<std::size_t>(reg)]
+                 : nullptr;
     const std::size_t at = place_above(reg);
     return at < end_above() && rules_[at].reg == reg ? &rules_[at] : nullptr;
   }

@@ -12,8 +12,8 @@
 
 namespace backsight::cfi {
 
-/// A cache of rules by pc, for one thread. Entries know the address space and its state that they are from, so one cache
-/// may serve many of them. 2 to the Bits entries of 32 bytes on x86-64, 48 on AArch64.
+/// A cache of rules by pc, for one thread. Entries know the address space and its state that they are from, so one
+/// cache may serve many of them. 2 to the Bits entries of 32 bytes on x86-64, 48 on AArch64.
 template <class Arch, unsigned Bits = 12>
 class rule_cache {
  public:
@@ -46,8 +46,8 @@ namespace detail {
 template <class Cache>
 inline constexpr bool is_no_cache = std::is_same_v<std::remove_cvref_t<Cache>, no_cache>;
 
-/// The mapped object for an address, which most often is that of the callee: a comparison that is foreseen, instead of a
-/// search.
+/// The mapped object for an address, which most often is that of the callee: a comparison that is foreseen, instead of
+/// a search.
 template <class Arch>
 [[nodiscard]] inline const mapped_object* find_near(const address_space<Arch>& space, const mapped_object* callee,
                                                     std::uint64_t address) noexcept {
@@ -75,8 +75,8 @@ template <class Arch, class Entry>
   return {keep(space, address, found.rule, entry), found.object};
 }
 
-/// The bytes of the rule for a frame, through the cache where there is one. The cache's place follows from the pc, so that
-/// it is known one instruction before the address to look up is.
+/// The bytes of the rule for a frame, through the cache where there is one. The cache's place follows from the pc, so
+/// that it is known one instruction before the address to look up is.
 template <class Arch, class Cache>
 [[nodiscard]] inline found_rule look_up(const address_space<Arch>& space, std::uint64_t pc, std::uint64_t address,
                                         Cache& cache) noexcept {

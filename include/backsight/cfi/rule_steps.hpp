@@ -101,7 +101,7 @@ template <class Arch, class Memory, class Recover>
   f.value[Arch::stack_pointer] = at.cfa;
   f.value[Arch::return_address] = return_address;
   f.pc = pc;
-  f.exact = rule_view(at.rule)[unwind_rule::signal_frame];
+  f.pc_is_next = rule_view(at.rule)[unwind_rule::signal_frame];
   f.how = found_by::call_frame_information;
   return stop::none;
 }

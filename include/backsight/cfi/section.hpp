@@ -142,8 +142,8 @@ class section {
   }
 
   /// Reads a CIE. Errors, at their offset in the section: errc::unsupported_version; errc::unsupported_type
-  /// (augmentation that cannot be parsed); errc::unpaired_record (no CIE there); errc::bad_size (address size), those of
-  /// the cursor.
+  /// (augmentation that cannot be parsed); errc::unpaired_record (no CIE there); errc::bad_size (address size), those
+  /// of the cursor.
   [[nodiscard]] constexpr result<cie> cie_at(std::uint64_t offset) const noexcept {
     if (offset >= bytes_.size() || bytes_.size() - offset < 4) return {errc::out_of_range, offset};
     const auto e = entry_at(offset);

@@ -120,8 +120,8 @@ class table_view : private detail::table_parts {
     if (rule_view(rule)[unwind_rule::shape] == rule_shape::general) return from;
     return from.subspan(before < from.size() ? before : from.size());
   }
-  /// Registers that callees do not preserve, and that a rule of shape `aligned` or `signal` recovers: `count` pairs of a
-  /// register and the signed word where it is saved, as lanes have it.
+  /// Registers that callees do not preserve, and that a rule of shape `aligned` or `signal` recovers: `count` pairs of
+  /// a register and the signed word where it is saved, as lanes have it.
   struct other_registers {
     const std::byte* pairs = nullptr;
     std::size_t count = 0;

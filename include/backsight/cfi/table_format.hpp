@@ -70,8 +70,8 @@ struct table_page {
 };
 static_assert(schema<table_page>);
 
-/// Several rows that one id stands for, as prologues and epilogues repeat them: the number of rows behind the first, how
-/// many granules from the first each of those begins, and the ids of all, the first among them.
+/// Several rows that one id stands for, as prologues and epilogues repeat them: the number of rows behind the first,
+/// how many granules from the first each of those begins, and the ids of all, the first among them.
 struct table_sequence {
   static constexpr const char* name = "table_sequence";
   static constexpr std::size_t size = 32;

@@ -31,11 +31,12 @@ namespace detail {
 
 }  // namespace detail
 
-/// Builds the table of the functions around an address, about `count` of them, as `listed` finds them: for programs that look
-/// few addresses up in large files. Parts of one file do not overlap, whatever their addresses were, and give the same rules as a table
-/// of the whole section. Time and memory are those of the functions in it. Errors: errc::not_found (no list, or nothing
-/// in it), errc::bad_transition (the list is not in order), errc::out_of_range (it names what is no FDE of the section, or of other code);
-/// then a table of the whole section is the way. Those of build_table.
+/// Builds the table of the functions around an address, about `count` of them, as `listed` finds them: for programs
+/// that look few addresses up in large files. Parts of one file do not overlap, whatever their addresses were, and give
+/// the same rules as a table of the whole section. Time and memory are those of the functions in it. Errors:
+/// errc::not_found (no list, or nothing in it), errc::bad_transition (the list is not in order), errc::out_of_range (it
+/// names what is no FDE of the section, or of other code); then a table of the whole section is the way. Those of
+/// build_table.
 template <class Arch, order O>
 [[nodiscard]] result<table_part> build_table_part(const section<O>& from, const header_table<O>& listed,
                                                   std::uint64_t address, std::size_t count = 64,

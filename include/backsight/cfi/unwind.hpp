@@ -59,7 +59,7 @@ template <class Arch, class Memory>
     f.pc = pc;
     f.value[Arch::return_address] = pc;
     f.value[Arch::stack_pointer] = stack_pointer;
-    f.exact = false;
+    f.pc_is_next = false;
     f.how = how;
     return stop::none;
   };
@@ -140,8 +140,8 @@ template <class Arch>
   return cfa + static_cast<std::uint64_t>(word * word_bytes<Arch>);
 }
 
-/// The same for a frame whose stack was aligned, as functions with vectors do, or of a signal. False for others, and where
-/// the CFA cannot be read.
+/// The same for a frame whose stack was aligned, as functions with vectors do, or of a signal. False for others, and
+/// where the CFA cannot be read.
 template <class Arch, class Memory>
 [[nodiscard]] inline bool locate_placed_frame(const frame<Arch>& first, const std::byte* rule,
                                               std::uint64_t stack_pointer, std::uint64_t frame_pointer_at,
@@ -157,10 +157,10 @@ template <class Arch, class Memory>
 }
 
 /// The hot part of a walk: steps by a rule that counts the CFA from the stack pointer or the frame pointer, from one
-/// return address to the next on the stack, as most are. Ends at the first other frame, where the cache has no rule, and
-/// sooner or later; gives the number of pcs, and `f` is the frame behind them. What one frame needs of the last is
-/// kept in registers: a frame in memory costs a store and a load of each, one after the other. For the same reason nothing
-/// in the loop is a call.
+/// return address to the next on the stack, as most are. Ends at the first other frame, where the cache has no rule,
+/// and sooner or later; gives the number of pcs, and `f` is the frame behind them. What one frame needs of the last is
+/// kept in registers: a frame in memory costs a store and a load of each, one after the other. For the same reason
+/// nothing in the loop is a call.
 template <class Arch, class Memory, class Cache>
 [[nodiscard, gnu::noinline]] std::size_t walk_usual(frame<Arch>& f, const address_space<Arch>& space, Memory& reader,
                                                     std::span<std::uint64_t> pcs, Cache& cache,
@@ -206,7 +206,7 @@ template <class Arch, class Memory, class Cache>
   f.pc = pc;
   f.value[Arch::stack_pointer] = stack_pointer;
   f.value[Arch::return_address] = return_address;
-  f.exact = false;
+  f.pc_is_next = false;
   f.how = found_by::call_frame_information;
   return count;
 }
@@ -228,7 +228,7 @@ inline walk_result walk(frame<Arch>& f, const address_space<Arch>& space, Memory
   std::size_t count = 0;
   progress_guard progress;
   while (count < pcs.size()) {
-    if (!f.exact)
+    if (!f.pc_is_next)
       count += detail::walk_usual(f, space, memory, pcs.subspan(count), cache, count > 0 ? pcs[count - 1] : f.pc);
     if (count == pcs.size()) break;
     pcs[count++] = f.pc;

@@ -18,8 +18,8 @@
 
 namespace backsight::perf {
 
-/// The difference between where a mapping of the file lies and where its program headers say; absent when no segment begins
-/// there. Wraps.
+/// The difference between where a mapping of the file lies and where its program headers say; absent when no segment
+/// begins there. Wraps.
 [[nodiscard]] constexpr std::optional<std::uint64_t> bias_of(const elf::image& file, const mapping& at) noexcept {
   std::optional<std::uint64_t> found;
   for (const elf::segment s : file.segments()) {
@@ -94,8 +94,8 @@ struct sample_memory {
 
 /// Unwinds the stacks of samples with tables that are made for the files in which their pcs lie, and only for those.
 ///
-/// `Arch` is the recorded machine, `O` the byte order of the recording. Objects are added to a process' address space when a
-/// walk first comes to them, so that neither mappings nor files that no stack leads to cost anything.
+/// `Arch` is the recorded machine, `O` the byte order of the recording. Objects are added to a process' address space
+/// when a walk first comes to them, so that neither mappings nor files that no stack leads to cost anything.
 template <class Arch, order O>
 class sample_unwinder {
  public:
@@ -108,17 +108,17 @@ class sample_unwinder {
     const mapping_set* maps = nullptr;
   };
 
-  /// Turns the pcs of a walked item into addresses in the code: of a call, its return address less one; of the first frame and
-  /// of one that a signal interrupted, the pc itself. Keeps what it found for each pc, for one thread.
+  /// Turns the pcs of a walked item into addresses in the code: of a call, its return address less one; of the first
+  /// frame and of one that a signal interrupted, the pc itself. Keeps what it found for each pc, for one thread.
   class call_places {
    public:
     /// True when the code of the last frame says itself that nothing called it.
     bool make_addresses(const item& walked) {
-      bool exact = walked.start.exact, is_outermost = false;
+      bool pc_is_next = walked.start.pc_is_next, is_outermost = false;
       for (std::uint64_t& pc : walked.pcs.first(walked.result.count)) {
-        const std::uint64_t address = exact ? pc : pc - 1;
+        const std::uint64_t address = pc_is_next ? pc : pc - 1;
         const entry& found = find(*walked.space, address);
-        exact = found.is_signal;
+        pc_is_next = found.is_signal;
         is_outermost = found.is_outermost;
         pc = address;
       }
@@ -162,8 +162,8 @@ class sample_unwinder {
   }
   void forget(std::uint32_t process_number) { spaces_.erase(process_number); }
 
-  /// Walks items [first, last) at once. Does not change spaces: parts of a batch may be walked by several threads, each with a
-  /// cache of its own.
+  /// Walks items [first, last) at once. Does not change spaces: parts of a batch may be walked by several threads, each
+  /// with a cache of its own.
   static void walk(std::span<item> items, cache& rules) {
     std::size_t next = 0;
     cfi::walk_batch<16, Arch, memory>(
@@ -177,16 +177,16 @@ class sample_unwinder {
         [&](const item& done) { items[done.user].result = done.result; });
   }
 
-  /// Goes on with an item that came to where its space has no object: asks for it with `find(mapping, address, object&)`, which
-  /// fills in its table and bias, or what part of the mapping it is, and gives false when there is none; and walks again, as
-  /// often as that helps.
+  /// Goes on with an item that came to where its space has no object: asks for it with `find(mapping, address,
+  /// object&)`, which fills in its table and bias, or what part of the mapping it is, and gives false when there is
+  /// none; and walks again, as often as that helps.
   template <class Find>
   static void complete(item& one, space& where, cache& rules, Find&& find) {
     for (std::size_t before = 0; one.result.why == cfi::stop::no_object && one.result.count > before;) {
       before = one.result.count;
       const std::uint64_t pc = one.pcs[before - 1];
-      const std::uint64_t address = before == 1 && one.start.exact ? pc : pc - 1;
-      // Behind a signal frame the pc is exact; then the byte before may lie elsewhere.
+      const std::uint64_t address = before == 1 && one.start.pc_is_next ? pc : pc - 1;
+      // Behind a signal frame the pc is the next instruction; then the byte before may lie elsewhere.
       if (!add(where, address, find) && (address == pc || !add(where, pc, find)) &&
           where.objects.find(address) == nullptr)
         return;

@@ -157,7 +157,7 @@ struct arena_memory {
 template <class Arch, class Memory>
 bool same(const context<Arch>& c, const cfi::frame<Arch>& f, Memory& memory, std::uint64_t kept) {
   using slots = unwinder_c::slots<Arch>;
-  if (c.r[0] != f.pc || ((c.flags & unwinder_c::flag_exact) != 0) != f.exact || (c.flags & 1) == 0) return false;
+  if (c.r[0] != f.pc || ((c.flags & unwinder_c::flag_pc_is_next) != 0) != f.pc_is_next || (c.flags & 1) == 0) return false;
   for (std::size_t slot = 1; slot < slots::count; ++slot) {
     if ((kept >> slot & 1U) == 0) continue;
     const auto value = f.get(slots::numbers.register_of[slot], memory);
@@ -215,11 +215,11 @@ tally compare_rows(const cfi::section<O>& section, void* step, bool deref, std::
         cfi::frame<Arch> frame;
         context<Arch> now{};
         const std::uint64_t bias = random() % 4096 * 4096 & mask;
-        const bool exact = (random() & 1U) != 0;
-        frame.pc = (at + bias + (exact ? 0 : 1)) & mask;
-        frame.exact = exact;
+        const bool pc_is_next = (random() & 1U) != 0;
+        frame.pc = (at + bias + (pc_is_next ? 0 : 1)) & mask;
+        frame.pc_is_next = pc_is_next;
         now.r[0] = frame.pc;
-        now.flags = 1 | (exact ? unwinder_c::flag_exact : 0);
+        now.flags = 1 | (pc_is_next ? unwinder_c::flag_pc_is_next : 0);
         if constexpr (Arch::return_address_is_pc) frame.value[Arch::return_address] = frame.pc;
         for (std::size_t slot = 1; slot < slots::count; ++slot) {
           const std::uint64_t value = (real != nullptr ? real->middle(random()) : random()) & mask;

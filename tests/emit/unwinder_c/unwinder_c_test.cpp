@@ -153,18 +153,18 @@ TEST_CASE("flags and error say where a walk ends", "[gcc]") {
           object.step());
   compiled::hashed_memory memory;
   compiled::context<cfi::arch::x86_64> c{};
-  c.flags = 0xf | unwinder_c::flag_exact;
+  c.flags = 0xf | unwinder_c::flag_pc_is_next;
   c.r[0] = 0x1200;
   CHECK(step(&c, 0, compiled::hashed_memory::deref, &memory) == static_cast<int>(cfi::stop::outermost));
   CHECK((c.flags & (unwinder_c::flag_end | unwinder_c::flag_error)) == unwinder_c::flag_end);
   c.r[0] = 0x5000;
-  c.flags = 0xf | unwinder_c::flag_exact;
+  c.flags = 0xf | unwinder_c::flag_pc_is_next;
   CHECK(step(&c, 0, compiled::hashed_memory::deref, &memory) == static_cast<int>(cfi::stop::no_information));
   CHECK((c.flags & unwinder_c::flag_error) != 0);
   CHECK(c.error == 3);
   // The stack pointer is not known.
   c.r[0] = 0x1000;
-  c.flags = 1 | unwinder_c::flag_exact;
+  c.flags = 1 | unwinder_c::flag_pc_is_next;
   CHECK(step(&c, 0, compiled::hashed_memory::deref, &memory) == static_cast<int>(cfi::stop::unreadable));
 }
 
@@ -185,7 +185,7 @@ TEST_CASE("an address far behind the code has no row in any form", "[gcc]") {
           std::uint64_t{0x80001000}, std::uint64_t{0x7f0000001000}, ~std::uint64_t{0}}) {
       INFO(pc);
       compiled::context<cfi::arch::x86_64> c{};
-      c.flags = 0xf | unwinder_c::flag_exact;
+      c.flags = 0xf | unwinder_c::flag_pc_is_next;
       c.r[0] = pc;
       CHECK(step(&c, 0, compiled::hashed_memory::deref, &memory) == static_cast<int>(cfi::stop::no_information));
     }
@@ -206,7 +206,7 @@ TEST_CASE("addresses count from a base when there is one", "[gcc]") {
                                                compiled::deref_function, void*)>(object.step());
     compiled::hashed_memory memory;
     compiled::context<cfi::arch::x86_64> c{};
-    c.flags = 0xf | unwinder_c::flag_exact;
+    c.flags = 0xf | unwinder_c::flag_pc_is_next;
     c.r[0] = 0x7200;
     CHECK(step(&c, 0x7000, compiled::hashed_memory::deref, &memory) == static_cast<int>(cfi::stop::outermost));
   }

@@ -113,7 +113,8 @@ struct arm64_encoding {
   struct pair {
     std::uint8_t bit, reg;  // The register and the one behind it.
   };
-  static constexpr std::array<pair, 9> pairs{{{0, 19}, {1, 21}, {2, 23}, {3, 25}, {4, 27}, {8, 72}, {9, 74}, {10, 76}, {11, 78}}};
+  static constexpr std::array<pair, 9> pairs{
+      {{0, 19}, {1, 21}, {2, 23}, {3, 25}, {4, 27}, {8, 72}, {9, 74}, {10, 76}, {11, 78}}};
 
   [[nodiscard]] static errc make(std::uint32_t encoding, std::uint64_t, const mach_o&, row& made) {
     std::int64_t at = -8;
@@ -157,8 +158,9 @@ decltype(auto) with_encoding(cpu machine, F&& f) {
   return encoding & detail::dwarf_offset_mask;
 }
 
-/// The row of an entry whose mode is row, for the whole function: right at calls, not in prologues and epilogues. Errors:
-/// unknown_record (another mode), bad_value, and out_of_range where the code that tells the size is not in the file.
+/// The row of an entry whose mode is row, for the whole function: right at calls, not in prologues and epilogues.
+/// Errors: unknown_record (another mode), bad_value, and out_of_range where the code that tells the size is not in the
+/// file.
 [[nodiscard]] inline errc make_row(const mach_o& file, const unwind_entry& of, row& made) {
   made.rules.clear();
   made.begin = of.begin;
@@ -197,9 +199,9 @@ struct unwind_source {
   }
 };
 
-/// Calls `f(row, cie, expressions)` for each row of a file for `Arch`, ascending by address: one for each entry with a compact
-/// encoding, those of the FDE where the encoding says so. What is broken is left out and told to `report(trace_error)` with its
-/// offset in the file; entries of mode none have no rows.
+/// Calls `f(row, cie, expressions)` for each row of a file for `Arch`, ascending by address: one for each entry with a
+/// compact encoding, those of the FDE where the encoding says so. What is broken is left out and told to
+/// `report(trace_error)` with its offset in the file; entries of mode none have no rows.
 template <class Arch, class F, class Report>
 void for_each_row(const unwind_source& from, F&& f, Report&& report) {
   std::vector<context<>> memory(1);
@@ -242,8 +244,8 @@ void for_each_row(const unwind_source& from, F&& f, Report&& report) {
       [&](const trace_error& e) { report(trace_error{e.code, from.info_offset + e.offset}); });
 }
 
-/// Builds an unwind table from a file, as from other sources of rows. `report(trace_error)` is called for what is left out.
-/// Errors: unsupported_type (a file for another machine than Arch), those of build_table_of_rows.
+/// Builds an unwind table from a file, as from other sources of rows. `report(trace_error)` is called for what is left
+/// out. Errors: unsupported_type (a file for another machine than Arch), those of build_table_of_rows.
 template <class Arch, class Report>
 [[nodiscard]] result<table> build_table(const unwind_source& from, const table_options& options, Report&& report) {
   const bool same = detail::with_encoding(

@@ -10,8 +10,8 @@
 #include <backsight/core/offset_of.hpp>
 #include <backsight/core/record_span.hpp>
 
-// The section __TEXT,__unwind_info. Source: Apple's compact_unwind_encoding.h. Offsets count from the start of the section,
-// functions from the image's base.
+// The section __TEXT,__unwind_info. Source: Apple's compact_unwind_encoding.h. Offsets count from the start of the
+// section, functions from the image's base.
 namespace backsight::cfi::apple {
 
 struct unwind_info_header {
@@ -23,7 +23,8 @@ struct unwind_info_header {
   static constexpr field<"personality_count", std::uint32_t> personalities{};
   static constexpr field<"index_offset", std::uint32_t> index_at{};
   static constexpr field<"index_count", std::uint32_t> index_count{};
-  static constexpr layout fields{version, encodings_at, encodings, personalities_at, personalities, index_at, index_count};
+  static constexpr layout fields{version,       encodings_at, encodings,  personalities_at,
+                                 personalities, index_at,     index_count};
 };
 
 /// Where the functions from `function` on are told of; the last one, without a page, ends them.
@@ -89,8 +90,10 @@ class unwind_info {
     unwind_info made;
     made.bytes_ = bytes;
     made.base_ = base;
-    const auto index = made.items<unwind_info_index>(head[unwind_info_header::index_at], head[unwind_info_header::index_count]);
-    const auto common = made.items<encoding_word>(head[unwind_info_header::encodings_at], head[unwind_info_header::encodings]);
+    const auto index =
+        made.items<unwind_info_index>(head[unwind_info_header::index_at], head[unwind_info_header::index_count]);
+    const auto common =
+        made.items<encoding_word>(head[unwind_info_header::encodings_at], head[unwind_info_header::encodings]);
     if (!index) return {errc::truncated, offset_of<unwind_info_header>(unwind_info_header::index_at)};
     if (!common) return {errc::truncated, offset_of<unwind_info_header>(unwind_info_header::encodings_at)};
     made.index_ = *index;
@@ -101,17 +104,18 @@ class unwind_info {
   [[nodiscard]] constexpr byte_view bytes() const noexcept { return bytes_; }
   [[nodiscard]] constexpr std::uint64_t base() const noexcept { return base_; }
 
-  /// Calls `f(unwind_entry)` for each entry, ascending by address. What is broken is left out, and `report(trace_error)`
-  /// called with its offset in the section: truncated (a page outside), unknown_record (kind of page), out_of_range
-  /// (functions that do not ascend, or an encoding that is not there), capacity (pages that overlap: it ends there, so that
-  /// the time is linear in the section's size).
+  /// Calls `f(unwind_entry)` for each entry, ascending by address. What is broken is left out, and
+  /// `report(trace_error)` called with its offset in the section: truncated (a page outside), unknown_record (kind of
+  /// page), out_of_range (functions that do not ascend, or an encoding that is not there), capacity (pages that
+  /// overlap: it ends there, so that the time is linear in the section's size).
   template <class F, class Report>
   constexpr void for_each(F&& f, Report&& report) const {
     std::uint32_t covered = 0;
     std::size_t left = bytes_.size();
     for (std::size_t i = 0; i + 1 < index_.size(); ++i) {
       const std::uint64_t at = offset_of_index(i);
-      const std::uint32_t begin = index_[i][unwind_info_index::function], end = index_[i + 1][unwind_info_index::function];
+      const std::uint32_t begin = index_[i][unwind_info_index::function],
+                          end = index_[i + 1][unwind_info_index::function];
       const std::uint32_t page = index_[i][unwind_info_index::page_at];
       if (begin > end || begin < covered) {
         report(trace_error{errc::out_of_range, at});
@@ -125,7 +129,8 @@ class unwind_info {
       }
       const record<regular_page, mach_o_order> head(bytes_.data() + page);
       const std::uint32_t kind = head[regular_page::kind];
-      const std::size_t size = head[regular_page::count] * (kind == 2 ? size_of<regular_entry> : size_of<compressed_entry>);
+      const std::size_t size =
+          head[regular_page::count] * (kind == 2 ? size_of<regular_entry> : size_of<compressed_entry>);
       if (size > left) return report(trace_error{errc::capacity, page});
       left -= size;
       if (kind == 2) regular(page, begin, end, f, report);
@@ -152,7 +157,8 @@ class unwind_info {
     return head[unwind_info_header::index_at] + i * size_of<unwind_info_index>;
   }
 
-  /// Gives the entries of a page, each with the encoding that `encoding_of(i)` finds, and the function that `function_of(i)` does.
+  /// Gives the entries of a page, each with the encoding that `encoding_of(i)` finds, and the function that
+  /// `function_of(i)` does.
   template <class Entries, class Function, class Encoding, class F, class Report>
   constexpr void entries_of(const Entries& entries, std::uint64_t at, std::uint32_t begin, std::uint32_t end,
                             Function&& function_of, Encoding&& encoding_of, F&& f, Report&& report) const {
@@ -177,7 +183,8 @@ class unwind_info {
     const auto entries = items<regular_entry>(at, head[regular_page::count]);
     if (!entries) return report(trace_error{errc::truncated, page});
     entries_of(
-        *entries, at, begin, end, [&](std::size_t i) -> std::uint64_t { return (*entries)[i][regular_entry::function]; },
+        *entries, at, begin, end,
+        [&](std::size_t i) -> std::uint64_t { return (*entries)[i][regular_entry::function]; },
         [&](std::size_t i) { return result<std::uint32_t>((*entries)[i][regular_entry::encoding]); }, f, report);
   }
   template <class F, class Report>
@@ -186,7 +193,8 @@ class unwind_info {
     const record<compressed_page, mach_o_order> head(bytes_.data() + page);
     const std::uint64_t at = std::uint64_t{page} + head[compressed_page::entries_at];
     const auto entries = items<compressed_entry>(at, head[compressed_page::count]);
-    const auto own = items<encoding_word>(std::uint64_t{page} + head[compressed_page::encodings_at], head[compressed_page::encodings]);
+    const auto own = items<encoding_word>(std::uint64_t{page} + head[compressed_page::encodings_at],
+                                          head[compressed_page::encodings]);
     if (!entries || !own) return report(trace_error{errc::truncated, page});
     const auto encoding_of = [&](std::size_t i) -> result<std::uint32_t> {
       const std::size_t number = (*entries)[i][compressed_entry::encoding];
@@ -196,7 +204,9 @@ class unwind_info {
     };
     entries_of(
         *entries, at, begin, end,
-        [&](std::size_t i) -> std::uint64_t { return std::uint64_t{begin} + (*entries)[i][compressed_entry::function]; },
+        [&](std::size_t i) -> std::uint64_t {
+          return std::uint64_t{begin} + (*entries)[i][compressed_entry::function];
+        },
         encoding_of, f, report);
   }
 

@@ -10,15 +10,17 @@
 #include <backsight/core/record_span.hpp>
 #include <backsight/elf/sections.hpp>
 
-// The index of a 32-bit ARM file, .ARM.exidx. Source: Exception Handling ABI for the Arm Architecture (IHI 0038), sections 6
-// and 10.
+// The index of a 32-bit ARM file, .ARM.exidx. Source: Exception Handling ABI for the Arm Architecture (IHI 0038),
+// sections 6 and 10.
 namespace backsight::cfi::exidx {
 
-/// An entry as it is stored. Both words count from their own address ("prel31"), the second one only where it is a place.
+/// An entry as it is stored. Both words count from their own address ("prel31"), the second one only where it is a
+/// place.
 struct index_entry {
   static constexpr const char* name = "exidx_entry";
   static constexpr field<"function", std::uint32_t> function{};
-  static constexpr field<"content", std::uint32_t> content{};  ///< 1, or opcodes with the highest bit, or the place of a table
+  static constexpr field<"content", std::uint32_t>
+      content{};  ///< 1, or opcodes with the highest bit, or the place of a table
   static constexpr layout fields{function, content};
 };
 static_assert(schema<index_entry> && size_of<index_entry> == 8);
@@ -70,7 +72,8 @@ class index {
   static constexpr std::uint32_t cant_unwind = 1;
 
   /// Finds the index by its section, or its segment. Errors: unsupported_type (not ARM), unrelocated (object files),
-  /// missing_section, those of elf::image::section_bytes, and truncated, with the whole entries, where a part of one follows.
+  /// missing_section, those of elf::image::section_bytes, and truncated, with the whole entries, where a part of one
+  /// follows.
   [[nodiscard]] static constexpr result<index> open(const elf::image& file) noexcept {
     if (file.machine() != elf::machine::arm) return {errc::unsupported_type, 0};
     constexpr std::uint16_t object_file = 1;  // ET_REL
@@ -149,7 +152,8 @@ class index {
   }
   /// What .ARM.extab holds at that address; `asked` is where it is told of.
   template <order O>
-  [[nodiscard]] constexpr result<entry> table_at(entry made, std::uint32_t address, std::uint64_t asked) const noexcept {
+  [[nodiscard]] constexpr result<entry> table_at(entry made, std::uint32_t address,
+                                                 std::uint64_t asked) const noexcept {
     byte_view words = file_.bytes_from(address);
     if (words.size() < 4) return {errc::out_of_range, asked};
     const std::uint64_t here = offset_in_file(words.data());
@@ -184,8 +188,8 @@ class index {
   }
 
  public:
-  /// An entry. Errors, at their offset in the file: bad_value (a place with the highest bit, an inline personality that is
-  /// not 0, an unknown personality), out_of_range (functions not ascending; a table outside of the file), truncated.
+  /// An entry. Errors, at their offset in the file: bad_value (a place with the highest bit, an inline personality that
+  /// is not 0, an unknown personality), out_of_range (functions not ascending; a table outside of the file), truncated.
   [[nodiscard]] constexpr result<entry> operator[](std::size_t i) const noexcept {
     return with_order(byte_order(), [&](auto o) -> result<entry> { return entry_at<o()>(i); });
   }

@@ -23,9 +23,9 @@ class opcode_runner {
   explicit opcode_runner(const index& from) : from_(from) {}
 
   /// The row of an entry, for the whole function: right at calls, not in prologues and epilogues. Registers of floating
-  /// point and of iWMMXt are passed over. Errors, at their offset in the file: unknown_record (a spare opcode), truncated
-  /// (an opcode without its operand), unsupported_type (what no row can say: registers popped before another register
-  /// becomes the stack pointer, and a stack pointer that is popped).
+  /// point and of iWMMXt are passed over. Errors, at their offset in the file: unknown_record (a spare opcode),
+  /// truncated (an opcode without its operand), unsupported_type (what no row can say: registers popped before another
+  /// register becomes the stack pointer, and a stack pointer that is popped).
   [[nodiscard]] trace_error run(const entry& of, row& made) {
     made.rules.clear();
     made.begin = of.begin;
@@ -166,9 +166,9 @@ void for_each_row(const index& from, F&& f, Report&& report) {
   }
 }
 
-/// Builds an unwind table from an index, as from other sources of rows. It is right for return addresses: a function has one
-/// row, also in its prologue and epilogue, where the pc of an innermost frame may lie. `report(trace_error)` is called for
-/// what is left out. Errors: those of build_table_of_rows.
+/// Builds an unwind table from an index, as from other sources of rows. It is right for return addresses: a function
+/// has one row, also in its prologue and epilogue, where the pc of an innermost frame may lie. `report(trace_error)` is
+/// called for what is left out. Errors: those of build_table_of_rows.
 template <class Report>
 [[nodiscard]] result<table> build_table(const index& from, const table_options& options, Report&& report) {
   cie common;

@@ -44,8 +44,8 @@ struct difference {
 
 namespace detail {
 
-/// The rows of call frame information by address: of FDEs that overlap the one with the nearest start counts, and of those
-/// with the same start the first.
+/// The rows of call frame information by address: of FDEs that overlap the one with the nearest start counts, and of
+/// those with the same start the first.
 class frame_map {
  public:
   explicit frame_map(std::span<const frame_function> from) : functions_(from), touched_(from.size()) {
@@ -111,9 +111,10 @@ class frame_map {
 }  // namespace detail
 
 /// Compares what an SFrame section says with call frame information, by address: CFA, return address, frame pointer,
-/// signed return addresses and signal frames. Calls `on_difference(difference)` for each function of the section about which
-/// they differ, in its order, then for each of `frames` that the section does not have. Where functions of the section
-/// overlap, the first counts. `report(problem)` is called for functions that are broken, which count as not there.
+/// signed return addresses and signal frames. Calls `on_difference(difference)` for each function of the section about
+/// which they differ, in its order, then for each of `frames` that the section does not have. Where functions of the
+/// section overlap, the first counts. `report(problem)` is called for functions that are broken, which count as not
+/// there.
 template <class OnDifference, class Report>
 void compare(const section& of, std::span<const frame_function> frames, OnDifference&& on_difference, Report&& report) {
   struct one_function {

@@ -9,8 +9,8 @@
 
 namespace backsight::cfi::sframe {
 
-/// What is wrong with a section. Those up to not_sorted refuse all of it, those up to functions_overlap one function; the
-/// last is only told.
+/// What is wrong with a section. Those up to not_sorted refuse all of it, those up to functions_overlap one function;
+/// the last is only told.
 enum class defect : std::uint8_t {
   none,
   short_preamble,        ///< Less than the four bytes that tell the version.

@@ -29,8 +29,8 @@ struct place {
   [[nodiscard]] friend bool operator==(const place&, const place&) = default;
 };
 
-/// From `start` on, counted from the function's begin (in a function that repeats, from its block's), this is how to find
-/// the caller's frame. `outermost` frames have no caller.
+/// From `start` on, counted from the function's begin (in a function that repeats, from its block's), this is how to
+/// find the caller's frame. `outermost` frames have no caller.
 struct sframe_row {
   std::uint32_t start = 0;
   bool outermost = false;

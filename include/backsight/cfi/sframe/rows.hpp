@@ -97,10 +97,10 @@ class row_maker {
 /// So many rows may come of functions that repeat, and 64 more for each byte of the section.
 inline constexpr std::uint64_t most_repeated = 1 << 20;
 
-/// Calls `f(function, index, intervals)` for each function of a section in the order of the list, what is broken left out and
-/// told to `report(problem)`; functions that overlap others are told and shown all the same. Rows that say the same as the
-/// one before are joined, and rows of functions that repeat (PLTs) are told for each block. A function's rows may begin
-/// behind its begin. The intervals are valid during the call.
+/// Calls `f(function, index, intervals)` for each function of a section in the order of the list, what is broken left
+/// out and told to `report(problem)`; functions that overlap others are told and shown all the same. Rows that say the
+/// same as the one before are joined, and rows of functions that repeat (PLTs) are told for each block. A function's
+/// rows may begin behind its begin. The intervals are valid during the call.
 template <class F, class Report>
 void for_each_function(const section& from, F&& f, Report&& report) {
   std::vector<bool> bad(from.function_count());
@@ -137,8 +137,8 @@ void for_each_function(const section& from, F&& f, Report&& report) {
   }
 }
 
-/// Calls `f(row, function, expressions)` for each row of a section, ascending by address, as for_each_function tells them;
-/// functions that overlap others are left out.
+/// Calls `f(row, function, expressions)` for each row of a section, ascending by address, as for_each_function tells
+/// them; functions that overlap others are left out.
 template <class F, class Report>
 void for_each_row(const section& from, F&& f, Report&& report) {
   struct one_function {
@@ -171,8 +171,8 @@ void for_each_row(const section& from, F&& f, Report&& report) {
 }
 
 /// Builds an unwind table from an SFrame section, as from others: return address, stack pointer and frame pointer are
-/// recovered, other registers are taken as unchanged, since the format does not tell. `report(problem)` is called for what
-/// is left out. Errors: errc::unsupported_type (for another machine than Arch), errc::capacity.
+/// recovered, other registers are taken as unchanged, since the format does not tell. `report(problem)` is called for
+/// what is left out. Errors: errc::unsupported_type (for another machine than Arch), errc::capacity.
 template <class Arch, class Report>
 [[nodiscard]] result<table> build_table(const section& from, const table_options& options, Report&& report) {
   const bool same = from.machine() == abi::x86_64 ? Arch::elf_machine == 62

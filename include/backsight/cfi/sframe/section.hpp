@@ -22,8 +22,9 @@ class section {
 
   /// What open gives: the section, and what refuses it.
   struct opened;
-  /// Checks the header and that all parts lie inside the bytes. `address` is that of the section's first byte. `relocated`
-  /// is said of an object file's section, whose starts count from their own fields once relocations were applied.
+  /// Checks the header and that all parts lie inside the bytes. `address` is that of the section's first byte.
+  /// `relocated` is said of an object file's section, whose starts count from their own fields once relocations were
+  /// applied.
   [[nodiscard]] static opened open(byte_view bytes, std::uint64_t address, bool relocated = false);
 
   [[nodiscard]] unsigned version() const noexcept { return version_; }
@@ -43,8 +44,8 @@ class section {
   /// Calls `f(sframe_row)` for the rows of a function, ascending, up to the first that is wrong, which is told.
   template <class F>
   problem for_each_row(const function& of, F&& f) const;
-  /// Checks everything: calls `on_problem(problem, index)` for each function that is to be left out, by its place in the
-  /// list, and once for the number of rows with index function_count(). At most n log n time.
+  /// Checks everything: calls `on_problem(problem, index)` for each function that is to be left out, by its place in
+  /// the list, and once for the number of rows with index function_count(). At most n log n time.
   template <class OnProblem>
   void check(OnProblem&& on_problem) const;
 

@@ -18,9 +18,9 @@
 
 namespace backsight::cfi::sframe {
 
-/// Writes SFrame sections of version 3 from functions of call frame information. A function that SFrame cannot say rightly
-/// is left out, and its reason told: a reader falls back to .eh_frame there. Functions whose rows repeat, as those of PLTs
-/// do, are told once for each block.
+/// Writes SFrame sections of version 3 from functions of call frame information. A function that SFrame cannot say
+/// rightly is left out, and its reason told: a reader falls back to .eh_frame there. Functions whose rows repeat, as
+/// those of PLTs do, are told once for each block.
 class writer {
  public:
   /// `of` must not be abi::none.
@@ -56,8 +56,8 @@ class writer {
     return unsayable::none;
   }
 
-  /// The section for the address of its first byte, with the functions that were added. Of functions that overlap the first
-  /// is kept; `overlapping` is how many were not. Errors: errc::capacity (more than 4 GiB of rows).
+  /// The section for the address of its first byte, with the functions that were added. Of functions that overlap the
+  /// first is kept; `overlapping` is how many were not. Errors: errc::capacity (more than 4 GiB of rows).
   [[nodiscard]] result<std::vector<std::byte>> write(std::uint64_t address, std::size_t* overlapping = nullptr) {
     std::stable_sort(functions_.begin(), functions_.end(),
                      [](const one_function& a, const one_function& b) { return a.begin < b.begin; });

@@ -38,7 +38,7 @@ impl<'a> Plain<'a> {
     }
 }
 
-// struct step: pc, exact, lost, 17 registers, 8 places, first page, bias.
+// struct step: pc, pc_is_next, lost, 17 registers, 8 places, first page, bias.
 const PC: usize = 0;
 const EXACT: usize = 1;
 const REGISTERS: usize = 3;

@@ -96,7 +96,7 @@ class c_own_rules {
     out_("  if (pc == 0) return ", p, "_stop(c, 1);\n  if (pc == c->r[0] && cfa <= c->r[1]) return ", p,
          "_stop(c, 5);\n  n.r[0] = pc;\n");
     write_return_address<Arch>(out_, "n.");
-    out_("  n.flags = (n.flags & ", c_wide{kept_flags(rows_) & ~unwinder_c::flag_exact}, ")");
+    out_("  n.flags = (n.flags & ", c_wide{kept_flags(rows_) & ~unwinder_c::flag_pc_is_next}, ")");
     if (rule.signal_frame) out_(" | UINT64_C(0x10)");
     out_(";\n  *c = n;\n  return 0;\n}\n\n");
   }

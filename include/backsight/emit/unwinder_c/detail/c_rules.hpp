@@ -161,7 +161,7 @@ class c_rule_writer {
     }
     out_("  c->r[0] = pc;\n  c->r[1] = cfa;\n");
     write_return_address<Arch>(out_, "c->");
-    out_("  c->flags = (c->flags & ", c_wide{kept_flags(rows_) & ~unwinder_c::flag_exact}, ") | ",
+    out_("  c->flags = (c->flags & ", c_wide{kept_flags(rows_) & ~unwinder_c::flag_pc_is_next}, ") | ",
          c_wide{slots::flag(1)}, ";\n  return 0;\n}\n\n");
   }
 

@@ -55,7 +55,7 @@ void write_runtime(c_writer<Out>& out) {
   out("/* Walks stacks with emitted unwinders for ", Arch::name, ". Made by backsight; do not edit. */\n",
       "#ifndef BACKSIGHT_RUNTIME\n#define BACKSIGHT_RUNTIME\n#include <stddef.h>\n#include <stdint.h>\n\n");
   write_context<Arch>(out);
-  std::uint64_t known = unwinder_c::flag_exact;
+  std::uint64_t known = unwinder_c::flag_pc_is_next;
   for (std::size_t slot = 0; slot < unwinder_c::slots<Arch>::count; ++slot)
     known |= unwinder_c::slots<Arch>::flag(slot);
   out("/* The flags of a first frame whose registers are all known. */\n#define BACKSIGHT_ALL_KNOWN ", c_wide{known},

@@ -62,6 +62,6 @@ struct slots {
 };
 
 /// Bits of a context's flags besides those of registers.
-inline constexpr std::uint64_t flag_exact = 0x10, flag_end = 0x20, flag_error = 0x80;
+inline constexpr std::uint64_t flag_pc_is_next = 0x10, flag_end = 0x20, flag_error = 0x80;
 
 }  // namespace backsight::emit::unwinder_c

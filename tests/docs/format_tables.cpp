@@ -20,6 +20,8 @@
 #include <backsight/xray/fdr.hpp>
 #include <backsight/xray/profile_schema.hpp>
 
+#include "../../examples/formats/pcapng.hpp"
+
 using namespace backsight;
 
 namespace {
@@ -34,10 +36,28 @@ std::string name_of_type() {
   return std::string(text);
 }
 
+/// "as many as `length`", where a member tells it.
+template <class M>
+std::string counted_by() {
+  if constexpr (requires { M::count.name(); }) return ", as many as `" + std::string(M::count.name()) + "`";
+  else if constexpr (requires { M::count; }) return ", counted";
+  else return "";
+}
+
 template <class M>
 std::string type_of_member() {
   using value = typename M::value_type;
   if constexpr (M::is_padding) return "";
+  else if constexpr (requires { M::form; }) {
+    constexpr const char* forms[] = {"unsigned LEB128", "signed LEB128", "protobuf number", "protobuf zigzag number"};
+    return forms[static_cast<std::size_t>(M::form)];
+  } else if constexpr (requires { M::is_part; })
+    return (M::takes_rest ? "records, what is left" : "records" + counted_by<M>() + " bytes");
+  else if constexpr (requires { M::is_text; }) return "text up to a NUL";
+  else if constexpr (requires { typename M::element; }) return "records" + counted_by<M>();
+  else if constexpr (std::is_same_v<value, byte_view>)
+    return M::takes_rest ? "bytes, what is left" : "bytes" + counted_by<M>();
+  else if constexpr (requires { M::count; }) return "numbers" + counted_by<M>();
   else if constexpr (std::is_same_v<value, bool>) return "bool";
   else if constexpr (std::is_enum_v<value>) return name_of_type<value>();
   else if constexpr (detail::byte_array_size<value> != 0) return "bytes";
@@ -52,18 +72,31 @@ template <class S>
 void print_record() {
   // A template basic_x over the width of addresses is called by the name that it prints.
   const std::string type = name_of_type<S>();
-  const std::string name_of_record = type.starts_with("basic_") && !type.ends_with("_record") ? name_of_schema<S>() : type;
-  std::printf("### %s\n\n%zu bytes%s.\n\n", name_of_record.c_str(), size_of<S>, has_payload<S> ? " and a payload" : "");
+  const std::string name_of_record =
+      type.starts_with("basic_") && !type.ends_with("_record") ? name_of_schema<S>() : type;
+  using fields = detail::layout_of<S>;
+  std::printf("### %s\n\n%zu bytes%s%s.\n\n", name_of_record.c_str(), fields::smallest,
+              detail::varying<S> ? " and more" : "", has_payload<S> ? " and a payload" : "");
   std::printf("| offset | bits | member | type |\n|---:|---:|---|---|\n");
   for_each_member<S>([]<class M>(M, auto index) {
     constexpr detail::placement place = detail::layout_of<S>::template place_of<index>;
     const std::size_t shift = place.first_bit % 8;
     std::string bits = std::to_string(M::bits);
     if (shift != 0 || M::bits % 8 != 0) bits += " from bit " + std::to_string(shift);
+    if (varying_member<M>) bits.clear();
+    std::string sort = type_of_member<M>();
+    std::string offset = std::to_string(place.first_bit / 8);
+    if constexpr (index >= fields::fixed_members) {
+      // Only the bytes tell where it lies.
+      offset.clear();
+      using unit = typename fields::units::template at<fields::fixed_units + fields::template unit_of<index>>;
+      if (requires { typename unit::unit; }) sort += ", where its condition holds";
+    }
     const std::string name = M::is_padding ? "(not used)" : "`" + std::string(M::name()) + "`";
-    std::printf("| %zu | %s | %s | %s |\n", place.first_bit / 8, bits.c_str(), name.c_str(), type_of_member<M>().c_str());
+    std::printf("| %s | %s | %s | %s |\n", offset.c_str(), bits.c_str(), name.c_str(), sort.c_str());
   });
-  if constexpr (has_payload<S>) std::printf("| %zu | | payload | bytes |\n", size_of<S>);
+  if constexpr (detail::varying<S> && has_payload<S>) std::printf("| | | payload | bytes |\n");
+  else if constexpr (has_payload<S>) std::printf("| %zu | | payload | bytes |\n", size_of<S>);
   std::printf("\n");
 }
 
@@ -85,11 +118,12 @@ int main(int count, char** words) {
   if (count != 2) return 2;
   const std::string_view format = words[1];
   // A format is one line: its headers, then its kinds of record.
-  if (format == "xray") return print_record<xray::file_header>(), print_records(xray::fdr_format<order::little>::records{}), 0;
+  if (format == "xray")
+    return print_record<xray::file_header>(), print_records(xray::fdr_format<order::little>::records{}), 0;
   if (format == "xray_basic") return print_records(xray::basic_format<order::little>::records{}), 0;
   if (format == "xray_profile") {
-    return print_record<xray::profile_header>(), print_record<xray::profile_block>(), print_record<xray::profile_function>(),
-           print_record<xray::profile_data>(), 0;
+    return print_record<xray::profile_header>(), print_record<xray::profile_block>(),
+           print_record<xray::profile_function>(), print_record<xray::profile_data>(), 0;
   }
   if (format == "unwind_table") {
     return print_record<cfi::table_header>(), print_record<cfi::table_run>(), print_record<cfi::table_page>(),
@@ -99,8 +133,9 @@ int main(int count, char** words) {
   if (format == "memtrace") return print_records(memtrace::final_format::records{}), 0;
   if (format == "memtrace_raw") return print_records(memtrace::raw_format::records{}), 0;
   if (format == "memtrace_files") {
-    print_records(detail::type_list<memtrace::encodings_header, memtrace::encodings_entry, memtrace::schedule_entry,
-                                    saved_index_head, memtrace::index_entry, memtrace::index_lists, memtrace::index_file>{});
+    print_records(
+        detail::type_list<memtrace::encodings_header, memtrace::encodings_entry, memtrace::schedule_entry,
+                          saved_index_head, memtrace::index_entry, memtrace::index_lists, memtrace::index_file>{});
     return 0;
   }
   if (format == "memtrace_types") return print_enumerators<memtrace::trace_type>(memtrace::trace_type_count), 0;
@@ -114,7 +149,8 @@ int main(int count, char** words) {
     return 0;
   }
   if (format == "perf_files") {
-    print_records(detail::type_list<perf::file_header, perf::pipe_header, perf::file_section, perf::attribute_record>{});
+    print_records(
+        detail::type_list<perf::file_header, perf::pipe_header, perf::file_section, perf::attribute_record>{});
     return 0;
   }
   if (format == "perf_samples") return print_enumerators<perf::sample_field>(perf::sample_field_count), 0;
@@ -122,6 +158,11 @@ int main(int count, char** words) {
   if (format == "jitdump") {
     print_record<perf::jitdump::file_header>();
     print_records(perf::jitdump::jitdump_format<order::little>::records{});
+    return 0;
+  }
+  if (format == "pcapng") {
+    print_records(pcapng::options_format<order::little>::records{});
+    print_records(pcapng::file::format<order::little>::records{});
     return 0;
   }
   if (format == "uftrace_index") return print_record<saved_index_head>(), print_record<uftrace::time_index_entry>(), 0;

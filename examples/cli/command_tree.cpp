@@ -62,9 +62,10 @@ word_text word_text_of(const CLI::Option& option) {
   for (const std::string& name : option.get_lnames()) made.names.push_back("--" + name);
   if (option.get_items_expected_max() > 0) read_type(made, option.get_type_name());
   // Of what is too long for a placeholder, the list stands behind the description.
-  const std::size_t list = made.help.rfind(": ");
-  if (made.takes == word_text::value::any && list != std::string::npos && !made.help.substr(list + 2).empty()) {
-    auto values = split_at(made.help.substr(list + 2), ',');
+  const std::string told = made.help.substr(0, made.help.find(" ["));  // Behind it are the formats that it is for.
+  const std::size_t list = told.rfind(": ");
+  if (made.takes == word_text::value::any && list != std::string::npos && !told.substr(list + 2).empty()) {
+    auto values = split_at(told.substr(list + 2), ',');
     for (std::string& one : values) one.erase(0, one.find_first_not_of(' '));
     const bool are_words = std::ranges::none_of(values, [](const std::string& one) { return one.empty() || one.find(' ') != std::string::npos; });
     if (are_words && values.size() > 1) {

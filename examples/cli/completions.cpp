@@ -129,10 +129,13 @@ void write_zsh_function(output& to, const command_text& command) {
     std::string spec = zsh_text(option.help);
     spec = "[" + spec + "]";
     if (option.takes != takes::none) spec += ":" + zsh_text(option.placeholder.empty() ? "value" : option.placeholder) + ":" + zsh_action(option);
-    for (const std::string& name : option.names) to.write(" \\\n    " + shell_quoted((option.several ? "*" : "") + name + spec));
+    // A value may stand behind a `=` of a long option, too.
+    for (const std::string& name : option.names)
+      to.write(" \\\n    " + shell_quoted((option.several ? "*" : "") + name + (option.takes != takes::none && name.starts_with("--") ? "=" : "") + spec));
   }
   if (!command.commands.empty()) {
-    to.write(" \\\n    '1:command:->command' \\\n    '*::argument:->argument'\n  case $state in\n    command)\n      local -a below\n      below=(");
+    // `(-)`: options behind the name of a command are that command's own.
+    to.write(" \\\n    '(-): :->command' \\\n    '(-)*:: :->argument'\n  case $state in\n    command)\n      local -a below\n      below=(");
     for (const command_text& one : command.commands) to.write("\n        " + shell_quoted(zsh_text(last_word(one)) + ":" + one.help));
     to.write("\n      )\n      _describe command below ;;\n    argument)\n      case $words[1] in\n");
     for (const command_text& one : command.commands) to.write("        " + last_word(one) + ") " + zsh_function(one) + " ;;\n");

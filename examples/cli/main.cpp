@@ -241,6 +241,32 @@ void add_pages(CLI::App& app, std::string& wanted, std::string& to, int& code) {
   });
 }
 
+/// `help` and `help COMMAND` are what --help behind it prints.
+void add_help(CLI::App& app, std::vector<std::string>& names, int& code) {
+  CLI::App* const sub = app.add_subcommand("help", "Show the commands, or the options of one")->group("");
+  sub->add_option("COMMAND", names, "of which command");
+  sub->callback([&] {
+    const CLI::App* about = &app;
+    std::string whole = app.get_name();
+    for (const std::string& name : names) {
+      const auto below = about->get_subcommands([&](const CLI::App* one) { return one->get_name() == name; });
+      if (below.empty()) {
+        std::vector<char*> words;
+        for (std::string& one : names) words.push_back(one.data());
+        const std::string unknown = cli::unknown_word(app, words);
+        cli::say("backsight: %s\n", unknown.empty() ? "there is no such command" : unknown.c_str());
+        code = cli::usage;
+        return;
+      }
+      about = below.front();
+      whole += " " + name;
+    }
+    cli::output out("-");
+    out.write(app.get_formatter()->make_help(about, whole, CLI::AppFormatMode::Normal));
+    code = out.close(cli::success);
+  });
+}
+
 /// With --verbose: how long it took, and the most memory.
 void say_what_it_took(std::chrono::steady_clock::time_point begin) {
   if (!cli::manner.verbose) return;
@@ -263,6 +289,8 @@ int run_program(int count, char** words) {
   add_manners(app);
   std::string page, page_file = "-";
   add_pages(app, page, page_file, code);
+  std::vector<std::string> about;
+  add_help(app, about, code);
   app.footer("\n" + cli::matrix() + "\nCOMMAND --help lists the options of a command.");
   try {
     app.parse(count, words);

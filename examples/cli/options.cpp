@@ -277,7 +277,7 @@ const std::vector<trace_option>& trace_options() {
        filtered()},
       {"-T,--trigger", "PATTERN@ACTION", filter_group, "actions are depth=N, filter, notrace and hide", &a::triggers,
        {{in_replay, uftrace_bit}, filtered()[2], filtered()[3]}},
-      {"--match", "KIND", filter_group, "what patterns are: glob, but regex with --as uftrace", &a::match,
+      {"--match", "KIND", filter_group, "what patterns are; glob where none is given, regex with --as uftrace: glob, regex", &a::match,
        filtered_beside("--filter --notrace --hide --trigger")},
       {"-D,--depth", "LEVELS", filter_group, "levels of calls to show", &a::depth, filtered()},
       {"-t,--min-duration,--time-filter",

@@ -138,6 +138,18 @@ class Completions(unittest.TestCase):
         self.assertIn("rows", offered("backsight cfi "))
 
 
+class Help(unittest.TestCase):
+    def test_help_is_what_the_option_prints(self):
+        self.assertEqual(run(PROGRAM, "help"), run(PROGRAM, "--help"))
+        for command in commands():
+            with self.subTest(command=command):
+                self.assertEqual(run(PROGRAM, "help", *command.split()), run(PROGRAM, *command.split(), "--help"))
+
+    def test_help_of_no_command_is_refused(self):
+        self.assertEqual(run(PROGRAM, "help", "reprot", code=2), ("", "backsight: there is no command reprot; do you mean report?\n"))
+        self.assertEqual(run(PROGRAM, "help", "report", "it", code=2)[0], "")
+
+
 class Messages(unittest.TestCase):
     def test_the_version_tells_what_was_built_in(self):
         lines = run(PROGRAM, "--version")[0].splitlines()

@@ -9,9 +9,10 @@ PROGRAMS is a build folder. A page holds, and this script fills,
     <!-- begin file examples/expected/own_format.txt -->     a whole text file
     <!-- begin tables xray -->                               the tables that tests/docs/format_tables prints
     <!-- begin run backsight info LOG -->                    the command and what it prints, in the folder tests/data
+    <!-- begin commands backsight -->                       each command with its options, from its manual page
     <!-- end -->
 
-`tables` and `run` are left as they are when PROGRAMS has not got the program. With --check nothing is written, and pages that
+`tables`, `run` and `commands` are left as they are when PROGRAMS has not got the program. With --check nothing is written, and pages that
 would change are an error, as are code blocks outside of marks.
 """
 import difflib
@@ -70,6 +71,40 @@ def run(words, build):
     return "```console\n$ " + shlex.join(words) + "\n" + "\n".join(lines) + "\n```\n"
 
 
+def man_text(line):
+    """A line of the manual page in Markdown: names in code, the rest as it is."""
+    return re.sub(r"\\f[BIR]", "", line).replace("\\-", "-").replace("\\(aq", "'").replace("\\&", "").replace("\\e", "\\")
+
+
+def commands(words, build):
+    """The commands of the manual page that the program makes of itself, with the options of each in a table."""
+    path = program(build, words[0])
+    if path is None:
+        return None
+    page = subprocess.run([path, "pages", "man"], check=True, capture_output=True, text=True).stdout
+    page = re.search(r"^\.SH COMMANDS\n(.*?)^\.SH ", page, re.DOTALL | re.MULTILINE).group(1)
+    text = ""
+    for section in re.split(r"^\.SS ", page, flags=re.MULTILINE)[1:]:
+        name, usage, _, about, *lines = section.splitlines()
+        rows, group = "", ""
+        for at, line in enumerate(lines):
+            if line == ".PP":
+                group = man_text(lines[at + 1])
+            if line != ".TP" or not lines[at + 1].startswith("\\fB\\-") or "\\-\\-help" in lines[at + 1] or group == "Manners":
+                continue
+            meaning = man_text(lines[at + 2])
+            formats = re.search(r"(?: \[[^]]*\])+", meaning)
+            for_what = formats.group(0).strip().replace("] [", ", ").strip("[]").replace("with --as", "with `--as`") if formats else ""
+            if formats:
+                meaning = meaning[: formats.start()] + meaning[formats.end() :]
+            cells = (man_text(lines[at + 1]), meaning, for_what)
+            rows += "| `{}` | {} | {} |\n".format(*(cell.replace("|", "\\|") for cell in cells))
+        text += f"\n## {man_text(name)}\n\n{man_text(about)}\n\n`{man_text(usage)}`\n"
+        if rows:
+            text += "\n| Option | What it does | Formats, when not all |\n|---|---|---|\n" + rows
+    return text + "\n"
+
+
 def filled(page, build):
     def fill(match):
         kind, rest, old = match.groups()
@@ -80,6 +115,8 @@ def filled(page, build):
             new = text_file(words)
         elif kind == "tables":
             new = tables(words, build)
+        elif kind == "commands":
+            new = commands(words, build)
         elif kind == "run":
             new = run(words, build)
         else:

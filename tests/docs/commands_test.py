@@ -20,6 +20,9 @@ SECTIONS = {
     "xray-basic": ("recording.md", "XRay", ["clang++"], ["work(unsigned int)", "mix(unsigned int, unsigned int)"]),
     "xray-fdr": ("recording.md", "XRay's flight data recorder", ["clang++"], ["work(unsigned int)", "mix(unsigned int, unsigned int)"]),
     "uftrace": ("recording.md", "uftrace", ["g++", "uftrace"], ["  fib", "work(", "fib(10)"]),
+    "cmake": ("install.md", "CMake", ["cmake", "c++"], ["backsight 0."]),
+    "fetch": ("install.md", "FetchContent, or a subproject", ["cmake", "c++"], ["backsight 0."]),
+    "pkgconfig": ("install.md", "pkg-config", ["cmake", "c++", "pkg-config"], ["backsight 0."]),
     "perf": ("recording.md", "perf", ["g++", "perf"], [" mix\n", ";main;work"]),
 }
 
@@ -62,6 +65,7 @@ def main():
                 sys.exit(77)
             os.symlink(path, os.path.join(bin_folder, tool))
         os.symlink(program, os.path.join(bin_folder, "backsight"))
+        os.symlink(ROOT, os.path.join(folder, "backsight"))
         shutil.copy(os.path.join(HERE, "recording", "program.cpp"), folder)
         environment = {**os.environ, "PATH": bin_folder + ":" + os.environ["PATH"], "HOME": work}
         if name == "perf":

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Gets hold of the library in one of the ways that users do, and builds and runs tests/package/consumer with it.
 
-    python3 run.py install|program|subdir|pkgconfig|conan|vcpkg SOURCE BUILD WORK COMPILER CMAKE
+    python3 run.py install|program|deb|subdir|fetch|pkgconfig|conan|vcpkg SOURCE BUILD WORK COMPILER CMAKE
 
 SOURCE and BUILD are the folders of the project, WORK is emptied and used. Ends with 77 after saying which tool is missing.
 """
@@ -53,6 +53,34 @@ class Package:
         if found != wanted:
             sys.exit(f"installed: {found}\nwanted: {wanted}")
         run(os.path.join(self.prefix, "bin", "backsight"), "--version")
+
+    def deb(self):
+        """Debian's packages, taken apart as dpkg would install them."""
+        need("dpkg-deb")
+        need("dpkg-shlibdeps")
+        packages = os.path.join(self.work, "packages")
+        run(os.path.join(os.path.dirname(self.cmake), "cpack"), "-G", "DEB", "-B", packages, "--config", os.path.join(self.build, "CPackConfig.cmake"))
+        names = sorted(name for name in os.listdir(packages) if name.endswith(".deb"))
+        machine = subprocess.run(["dpkg", "--print-architecture"], check=True, capture_output=True, text=True).stdout.strip()
+        if names != [f"backsight_{self.version()}_{machine}.deb", f"libbacksight-dev_{self.version()}_all.deb"]:
+            sys.exit(f"packages: {names}")
+        root = os.path.join(self.work, "root")
+        for name in names:
+            run("dpkg-deb", "--info", os.path.join(packages, name))
+            run("dpkg-deb", "--extract", os.path.join(packages, name), root)
+        depends = subprocess.run(["dpkg-deb", "--field", os.path.join(packages, names[0]), "Depends"], check=True, capture_output=True, text=True).stdout
+        if "libc6" not in depends or "zlib1g" not in depends:
+            sys.exit(f"depends on {depends}")
+        for path in ("bin/backsight", "share/man/man1/backsight.1", "share/bash-completion/completions/backsight",
+                     "share/zsh/site-functions/_backsight", "share/fish/vendor_completions.d/backsight.fish",
+                     "share/doc/backsight/copyright", "share/doc/libbacksight-dev/copyright"):
+            if not os.path.exists(os.path.join(root, "usr", path)):
+                sys.exit(f"no package has {path}")
+        run(os.path.join(root, "usr", "bin", "backsight"), "--version")
+        self.configure_and_run(os.path.join(self.tests, "consumer"), f"-DCMAKE_PREFIX_PATH={root}/usr")
+
+    def fetch(self):
+        self.configure_and_run(os.path.join(self.tests, "fetch"), f"-DBACKSIGHT_SOURCE={self.source}")
 
     def subdir(self):
         self.configure_and_run(os.path.join(self.tests, "subdir"), f"-DBACKSIGHT_SOURCE={self.source}")

@@ -49,6 +49,23 @@ class Readme(unittest.TestCase):
         self.assertLessEqual(code.count("\n"), 18)
 
 
+class Commands(unittest.TestCase):
+    # What these write is no text; pages that program.md links have them.
+    WRITES_FILES = {"split", "merge", "cfi table", "cfi emit-c", "cfi compile"}
+
+    def test_the_page_of_the_program_shows_every_command(self):
+        page = update.read("docs/program.md")
+        shown = re.findall(r"^<!-- begin run backsight (.+?) -->$", page + update.read("docs/unwinding.md"), re.MULTILINE)
+        listed = re.findall(r"^## (.+)$", update.read("docs/commands.md"), re.MULTILINE)
+        self.assertIn("report", listed)
+        for command in listed:
+            with self.subTest(command):
+                if command in self.WRITES_FILES:
+                    self.assertRegex(page, f"`{command}[ `]")
+                else:
+                    self.assertTrue(any(line.startswith(command + " ") for line in shown))
+
+
 class Examples(unittest.TestCase):
     def test_an_example_has_fewer_than_120_lines(self):
         folder = os.path.join(ROOT, "examples")

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Walks its own stack with compiled unwinders: every mapped object gets one, made when a walk first comes to it and kept by
-// build-id in a folder: walk_compiled FOLDER.
+// walk_compiled FOLDER walks its own stack with compiled unwinders: one for each mapped object, kept in FOLDER by build-id.
 #include <dlfcn.h>
 #include <execinfo.h>
 #include <link.h>

@@ -136,6 +136,12 @@ def prose(page):
     return re.sub(r"^```.*?^```$", "", page, flags=re.DOTALL | re.MULTILINE)
 
 
+def headings(page):
+    """What links to the headings of a page are called."""
+    titles = re.findall(r"^#+ (.*)$", prose(page), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
 def main():
     words = sys.argv[1:]
     check = "--check" in words and os.environ.get("BACKSIGHT_UPDATE_GOLDEN") != "1"
@@ -150,9 +156,10 @@ def main():
         if typed_code(page):
             print(f"{path}: a code block stands outside of <!-- begin --> and <!-- end -->")
             failed = True
-        for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", prose(page)):
-            if not os.path.exists(os.path.join(ROOT, os.path.dirname(path), link)):
-                print(f"{path}: a link goes nowhere: {link}")
+        for link, heading in re.findall(r"\]\(([^)#:]*)(?:#([^):]*))?\)", prose(page)):
+            target = os.path.join(ROOT, os.path.dirname(path), link) if link else os.path.join(ROOT, path)
+            if not os.path.exists(target) or (heading and target.endswith(".md") and heading not in headings(read(target))):
+                print(f"{path}: a link goes nowhere: {link}{'#' + heading if heading else ''}")
                 failed = True
         if new == page:
             continue

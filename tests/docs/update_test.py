@@ -35,6 +35,11 @@ class Update(unittest.TestCase):
         self.assertEqual(update.typed_code("<!-- begin example a b -->\n```cpp\nint x;\n```\n<!-- end -->\n"), [])
 
 
+    def test_headings_are_found_by_what_links_call_them(self):
+        page = "# XRay's logs, and `dump`\n## perf.data\n```sh\n# no heading\n```\n"
+        self.assertEqual(update.headings(page), {"xrays-logs-and-dump", "perfdata"})
+
+
 class Readme(unittest.TestCase):
     def test_the_two_commands_are_one_line_each_and_install_what_they_need(self):
         commands = re.findall(r"^```sh\n(.*?)^```$", update.read("README.md"), re.DOTALL | re.MULTILINE)[:2]

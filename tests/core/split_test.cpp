@@ -31,7 +31,6 @@ struct pair_format {
 struct summing_format : pair_format {
   struct context {
     std::uint32_t sum = 0;
-    friend bool operator==(const context&, const context&) = default;
   };
   static constexpr kind_result kind_of(const std::byte*, const context&) { return std::size_t{0}; }
   static constexpr void advance(context& in, const record<varied::pair, byte_order>& item) {

@@ -58,6 +58,14 @@ inline constexpr auto transitions_of = [] {
   else return grammar<typename F::records>::any();
 }();
 
+/// The size that all records of F have; 0 where they differ.
+template <record_format F>
+inline constexpr std::size_t size_of_every_record = []<class First, class... Others>(type_list<First, Others...>) {
+  constexpr bool fixed = !varying<First> && !has_payload<First> && ((!varying<Others> && !has_payload<Others>) && ...);
+  constexpr bool same = ((size_of<Others> == size_of<First>) && ...);
+  return fixed && same ? size_of<First> : std::size_t{0};
+}(typename F::records{});
+
 template <record_format F>
 inline constexpr std::uint32_t terminator_of = [] {
   if constexpr (requires { typename F::terminator; }) {

@@ -67,7 +67,7 @@ class record_range<F, Check>::iterator {
 
   [[nodiscard]] constexpr any_record<F> operator*() const noexcept {
     BACKSIGHT_ASSERT(kind_ != detail::no_kind);
-    return {position_, size_, kind_, offset()};
+    return {position_, size(), kind_, offset()};
   }
 
   // All of it inlined by force: an iterator whose address were taken would live in memory, and a call in the loop would put
@@ -87,7 +87,7 @@ class record_range<F, Check>::iterator {
       }
     } else {
       advance_context();
-      position_ += size_;
+      position_ += size();
     }
     set(decode_here(position_, static_cast<std::size_t>(end_ - position_), previous, context_));
     return *this;
@@ -148,6 +148,11 @@ class record_range<F, Check>::iterator {
     set(decode_out_of_line(position_, static_cast<std::size_t>(end_ - position_), start, context_));
   }
 
+  /// Of the present record. A constant where it can be, which Clang 19 does not find out: it halves the cost of such a walk.
+  [[nodiscard]] constexpr std::size_t size() const noexcept {
+    if constexpr (detail::size_of_every_record<F> != 0) return detail::size_of_every_record<F>;
+    else return size_;
+  }
   constexpr void set(detail::step found) noexcept {
     kind_ = found.kind;
     size_ = found.size;

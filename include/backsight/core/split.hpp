@@ -53,13 +53,6 @@ constexpr trace_error for_each(const record_part<F, Check>& part, Function&& f) 
 
 namespace detail {
 
-template <record_format F>
-inline constexpr std::size_t size_of_every_record = []<class First, class... Others>(type_list<First, Others...>) {
-  constexpr bool fixed = !varying<First> && !has_payload<First> && ((!varying<Others> && !has_payload<Others>) && ...);
-  constexpr bool same = ((size_of<Others> == size_of<First>) && ...);
-  return fixed && same ? size_of<First> : std::size_t{0};
-}(typename F::records{});
-
 /// Where part `index` of `parts` of `size` bytes begins at the earliest.
 [[nodiscard]] constexpr std::size_t part_begin(std::size_t size, std::size_t index, std::size_t parts) noexcept {
   return size / parts * index + size % parts * index / parts;

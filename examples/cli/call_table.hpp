@@ -29,7 +29,7 @@ class call_table {
   call_table& share(std::uint64_t part, std::uint64_t whole);
   [[nodiscard]] table& cells() { return table_; }
   /// Behind the last row; in JSON with what the trace lacks.
-  void finish(const backsight::analysis::call_faults& faults, const call_input& input, backsight::clock_unit unit);
+  void finish(const lacking& what, const call_input& input);
 
  private:
   table table_;

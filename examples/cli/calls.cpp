@@ -6,6 +6,7 @@
 #include <cinttypes>
 #include <optional>
 #include <tuple>
+#include <unordered_set>
 
 #include <backsight/core/duration.hpp>
 #include <backsight/core/lines.hpp>
@@ -172,10 +173,59 @@ int run_filtered(const any_call_trace& trace, call_input& input, const call_task
   return code;
 }
 
-void say_call_faults(const std::string& path, const analysis::call_faults& faults) {
-  if (faults.unmatched_exits + faults.missing_exits + faults.unfinished == 0) return;
-  note("%s: %" PRIu64 " exits without entry, %" PRIu64 " calls closed by their caller, %" PRIu64 " calls without exit\n",
-      path.c_str(), faults.unmatched_exits, faults.missing_exits, faults.unfinished);
+namespace {
+
+/// What a trace says of a function that it has no name for: its number or its address.
+bool is_unnamed(std::string_view name) {
+  if (name.starts_with('<') && name.ends_with('>')) name = name.substr(1, name.size() - 2);
+  else if (name.starts_with('#')) name.remove_prefix(1);
+  else if (name.starts_with("0x")) name.remove_prefix(2);
+  else return name == "?";
+  return !name.empty() && name.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+/// What is known beside the functions; `for_each(f)` calls f(function) with each, maybe several times.
+template <class ForEach>
+lacking what_lacks_beside(const any_call_trace& trace, const analysis::call_faults& faults, ForEach&& for_each) {
+  lacking what{.calls = faults, .lost_records = trace.lost_records()};
+  std::unordered_set<std::uint64_t> known;
+  for_each([&](std::uint64_t function) {
+    if (!known.insert(function).second) return;
+    ++what.functions;
+    if (is_unnamed(trace.function_name(function))) ++what.unnamed;
+  });
+  return what;
+}
+
+}  // namespace
+
+lacking what_lacks(const any_call_trace& trace, analysis::time_table& of) {
+  return what_lacks_beside(trace, of.faults(), [&](const auto& f) {
+    if (of.by() == analysis::time_table::rows::functions)
+      of.for_each([&](analysis::time_table::key key, analysis::time_table::row&) { f(key.second); });
+  });
+}
+lacking what_lacks(const any_call_trace& trace, const analysis::call_tree& of) {
+  return what_lacks_beside(trace, of.faults(), [&](const auto& f) {
+    for (std::size_t id = 1; id < of.nodes().size(); ++id) f(of.nodes()[id].function);
+  });
+}
+lacking what_lacks(const any_call_trace& trace, const analysis::call_list& of) {
+  return what_lacks_beside(trace, of.faults(), [&](const auto& f) {
+    for (const analysis::listed_call& each : of.calls()) {
+      if (!each.is_mark) f(each.function);
+    }
+  });
+}
+
+void say_what_lacks(const std::string& path, const lacking& what) {
+  const char* const file = path.c_str();
+  if (what.lost_records != 0) note("%s: %" PRIu64 " records were lost when it was recorded\n", file, what.lost_records);
+  if (what.calls.unmatched_exits + what.calls.missing_exits + what.calls.unfinished != 0) {
+    note("%s: %" PRIu64 " exits without entry, %" PRIu64 " calls closed by their caller, %" PRIu64 " calls without exit\n", file,
+         what.calls.unmatched_exits, what.calls.missing_exits, what.calls.unfinished);
+  }
+  if (what.unnamed != 0) note("%s: %" PRIu64 " of %" PRIu64 " functions have no name\n", file, what.unnamed, what.functions);
 }
 
 }  // namespace cli

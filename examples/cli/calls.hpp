@@ -53,8 +53,6 @@ struct call_input {
   bool has_ids = true;      ///< Numbers of functions mean something beyond the program.
   std::string path{};
   const call_filter* filter = nullptr;
-  /// How many records the recorder says that it lost; empty where a format does not tell.
-  std::function<std::uint64_t()> lost{};
   /// Gives all calls that the filters leave to an analysis.
   std::function<void(call_analysis&)> analyze{};
 
@@ -71,8 +69,18 @@ template <class A>
   return std::get<A>(std::move(made));
 }
 
-/// Says on stderr what could not be made into calls, if anything.
-void say_call_faults(const std::string& path, const backsight::analysis::call_faults& faults);
+/// What a trace lacks, as far as an analysis tells.
+struct lacking {
+  backsight::analysis::call_faults calls{};
+  std::uint64_t lost_records = 0;
+  std::uint64_t functions = 0, unnamed = 0;  ///< Those that were called, and of these those without a name.
+};
+[[nodiscard]] lacking what_lacks(const backsight::any_call_trace& trace, backsight::analysis::time_table& of);
+[[nodiscard]] lacking what_lacks(const backsight::any_call_trace& trace, const backsight::analysis::call_tree& of);
+[[nodiscard]] lacking what_lacks(const backsight::any_call_trace& trace, const backsight::analysis::call_list& of);
+
+/// Says it on stderr, if it is anything.
+void say_what_lacks(const std::string& path, const lacking& what);
 
 // The commands; each opens the trace by the format's with_calls.
 int report_calls(const arguments& asked, const trace_format& format);

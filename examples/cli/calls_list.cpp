@@ -50,7 +50,7 @@ void print_calls(output& out, const call_input& input, const call_list& list, co
     to.cells().number(call.depth).text(std::string(trace.function_name(call.function)));
     to.cells().text(call.caller == listed_call::none ? std::string_view() : trace.function_name(call.caller)).end_row();
   }
-  to.finish(list.faults(), input, trace.unit());
+  to.finish(what_lacks(trace, list), input);
 }
 
 /// A line of the replay: a call begins, or ends, or is a leaf, which does both.
@@ -119,7 +119,7 @@ int with_list(const arguments& asked, const trace_format& format, Print print) {
     output out(input.asked.output);
     print(out, input, list, trace);
     const int done = out.close(code);
-    say_call_faults(input.path, list.faults());
+    say_what_lacks(input.path, what_lacks(trace, list));
     return done;
   };
   return format.with_calls(asked, body);

@@ -70,7 +70,7 @@ void print_stacks(output& out, const call_input& input, const analysis::call_tre
     to.cells().number(node.count);
     to.cells().text(width == 0 || asked.full_names ? path : shortened(path, width > used + 20 ? width - used : 20)).end_row();
   }
-  to.finish(tree.faults(), input, trace.unit());
+  to.finish(what_lacks(trace, tree), input);
 }
 
 /// The callers and callees of the functions that fit.
@@ -109,7 +109,7 @@ int print_neighbours(output& out, const call_input& input, const analysis::call_
     row("itself", of.own, about);
     all("callee", of.callees);
   }
-  to.finish(tree.faults(), input, trace.unit());
+  to.finish(what_lacks(trace, tree), input);
   return success;
 }
 
@@ -120,7 +120,7 @@ int write_graph(const any_call_trace& trace, call_input& input) {
   output out(input.asked.output);
   emit::dot(output_iterator(out), tree, trace);
   const int done = out.close(code);
-  say_call_faults(input.path, tree.faults());
+  say_what_lacks(input.path, what_lacks(trace, tree));
   return done;
 }
 
@@ -143,7 +143,7 @@ int show_stacks(const arguments& asked, const trace_format& format) {
     output out("-");
     print_stacks(out, input, tree, trace);
     const int done = out.close(code);
-    say_call_faults(input.path, tree.faults());
+    say_what_lacks(input.path, what_lacks(trace, tree));
     return done;
   };
   return format.with_calls(asked, body);
@@ -158,7 +158,7 @@ int show_graph(const arguments& asked, const trace_format& format) {
     output out(input.asked.output);
     const int shown = print_neighbours(out, input, tree, trace);
     const int done = out.close(shown == success ? code : shown);
-    say_call_faults(input.path, tree.faults());
+    say_what_lacks(input.path, what_lacks(trace, tree));
     return done;
   };
   return format.with_calls(asked, body);
@@ -175,13 +175,15 @@ int export_calls(const arguments& asked, const trace_format& format) {
       output out(input.asked.output);
       emit::folded(output_iterator(out), tree, trace);
       const int done = out.close(code);
-      say_call_faults(input.path, tree.faults());
+      say_what_lacks(input.path, what_lacks(trace, tree));
       return done;
     }
     output out(input.asked.output);
     if (to == "chrome") write_timeline(trace, input, emit::chrome_json(output_iterator(out)));
     else write_timeline(trace, input, emit::perfetto(output_iterator(out)));
-    return out.close(input.finish());
+    const int done = out.close(input.finish());
+    say_what_lacks(input.path, {.lost_records = trace.lost_records()});
+    return done;
   };
   return format.with_calls(asked, body);
 }

@@ -89,7 +89,7 @@ bool has_room_for(const char* column, std::size_t width) {
 }
 
 void print_rows(output& out, const std::vector<call_row>& rows, rows_by by, const any_call_trace& trace, const call_input& input,
-                const analysis::call_faults& faults) {
+                const lacking& what) {
   const arguments& asked = input.asked;
   const std::size_t width = asked.format == "text" ? terminal_width() : 0;
   std::vector<table::column> columns{{.key = "self%", .width = 7, .text_only = true}, {.key = "count", .width = 9}};
@@ -123,7 +123,7 @@ void print_rows(output& out, const std::vector<call_row>& rows, rows_by by, cons
     to.cells().text(width == 0 || asked.full_names ? row.name : shortened(row.name, width > used + 20 ? width - used : 20));
     to.cells().end_row();
   }
-  to.finish(faults, input, trace.unit());
+  to.finish(what, input);
 }
 
 /// What diff keeps of a trace.
@@ -146,7 +146,7 @@ int read_for_diff(const arguments& asked, const trace_format& format, rows_of_tr
       same.median = std::max(same.median, row.median);
       same.p90 = std::max(same.p90, row.p90);
     }
-    say_call_faults(input.path, table.faults());
+    say_what_lacks(input.path, what_lacks(trace, table));
     return input.finish();
   };
   return format.with_calls(asked, body);
@@ -163,40 +163,23 @@ int report_calls(const arguments& asked, const trace_format& format) {
     auto rows = read_rows(table, by, trace);
     sort_rows(rows, input.asked.sort);
     output out("-");
-    print_rows(out, rows, by, trace, input, table.faults());
+    const lacking what = what_lacks(trace, table);
+    print_rows(out, rows, by, trace, input, what);
     const int done = out.close(code);
-    say_call_faults(input.path, table.faults());
+    say_what_lacks(input.path, what);
     return done;
   };
   return format.with_calls(asked, body);
 }
 
-namespace {
-
-/// What the trace says of a function that it has no name for: its number or its address.
-bool is_unresolved(std::string_view name) {
-  if (name.starts_with('<') && name.ends_with('>')) name = name.substr(1, name.size() - 2);
-  else if (name.starts_with('#')) name.remove_prefix(1);
-  else if (name.starts_with("0x")) name.remove_prefix(2);
-  else return name == "?";
-  return !name.empty() && name.find_first_not_of("0123456789abcdef") == std::string_view::npos;
-}
-
-}  // namespace
-
 int check_calls(const arguments& asked, const trace_format& format) {
   const auto body = [&](const any_call_trace& trace, call_input& input) {
     auto table = analyze(input, analysis::time_table());
-    std::uint64_t functions = 0, unresolved = 0;
-    table.for_each([&](analysis::time_table::key key, analysis::time_table::row&) {
-      ++functions;
-      if (is_unresolved(trace.function_name(key.second))) ++unresolved;
-    });
-    const std::uint64_t lost = input.lost ? input.lost() : 0;
-    const analysis::call_faults faults = table.faults();
+    const lacking what = what_lacks(trace, table);
+    const analysis::call_faults& faults = what.calls;
     const auto& damage = input.notes.all();
     // What was open at the end was still running, and a number names a function too: both are told, and are no faults of the trace.
-    const bool good = damage.empty() && !input.unreadable && lost == 0 && faults.unmatched_exits == 0 && faults.missing_exits == 0;
+    const bool good = damage.empty() && !input.unreadable && what.lost_records == 0 && faults.unmatched_exits == 0 && faults.missing_exits == 0;
     output out("-");
     const std::string& path = input.path;
     if (asked.format == "json") {
@@ -212,18 +195,18 @@ int check_calls(const arguments& asked, const trace_format& format) {
       out.print("],\n\"unreadable_files\":%s,\"lost_records\":%" PRIu64 ",\"exits_without_entry\":%" PRIu64
                 ",\"closed_by_caller\":%" PRIu64 ",\"calls_without_exit\":%" PRIu64 ",\"functions\":%" PRIu64
                 ",\"functions_without_name\":%" PRIu64 "}\n",
-                input.unreadable ? "true" : "false", lost, faults.unmatched_exits, faults.missing_exits, faults.unfinished, functions, unresolved);
+                input.unreadable ? "true" : "false", what.lost_records, faults.unmatched_exits, faults.missing_exits, faults.unfinished, what.functions, what.unnamed);
     } else {
       for (const auto& [place, fault] : damage)
         out.print("%s:%" PRIu64 ": %s; %" PRIu64 " bytes skipped\n", (place.first.empty() ? path : path + "/" + place.first).c_str(),
                   fault.offset, message(fault.code), fault.skipped);
-      const auto line = [&](const char* what, std::uint64_t count) { out.print("%-24s %" PRIu64 "\n", what, count); };
+      const auto line = [&](const char* name, std::uint64_t count) { out.print("%-24s %" PRIu64 "\n", name, count); };
       line("damaged places", damage.size());
-      line("lost records", lost);
+      line("lost records", what.lost_records);
       line("exits without entry", faults.unmatched_exits);
       line("calls closed by caller", faults.missing_exits);
       line("calls without exit", faults.unfinished);
-      out.print("%-24s %" PRIu64 " of %" PRIu64 "\n", "functions without name", unresolved, functions);
+      out.print("%-24s %" PRIu64 " of %" PRIu64 "\n", "functions without name", what.unnamed, what.functions);
       out.print("%s: %s\n", path.c_str(), good ? "nothing is missing" : "something is missing");
     }
     return out.close(good ? success : bad_input);

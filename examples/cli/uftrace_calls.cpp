@@ -25,17 +25,6 @@ int uftrace_with_calls(const arguments& asked, const call_task& task) {
   std::uint64_t bytes = 0;
   for (const uftrace::task_data& each : data.recording().data) bytes += each.bytes.size();
   call_input input{.asked = wanted, .bytes = bytes, .notes = notes, .unreadable = data.damaged, .has_ids = false};
-  input.lost = [&data] {
-    uftrace::resolver names(data.recording());
-    uftrace::merge records(names, data.merging);
-    uftrace::merged_record r;
-    std::uint64_t lost = 0;
-    // A recorder that does not know how many says so with none.
-    while (records.next(r)) {
-      if (r.type == uftrace::record_type::lost) lost += static_cast<std::int64_t>(r.address) > 0 ? r.address : 1;
-    }
-    return lost;
-  };
   return run_task(uftrace::calls(data.recording()), input, task);
 }
 

@@ -78,6 +78,25 @@ class Check(unittest.TestCase):
         got = told(path, code=1)
         self.assertEqual(got["lost_records"], 7)
         self.assertEqual(got["damage"], [])
+        # Every command over calls says it, on stderr and in what machines read.
+        commands = [["report"], ["report", "--by", "thread"], ["stacks"], ["graph"], ["graph", "main"], ["calls"], ["report", "-F", "m*"]]
+        commands += [["export", "--to", to] for to in ("folded", "chrome", "perfetto", "dot")]
+        for command, *options in commands:
+            done = subprocess.run([PROGRAM, command, path, *options], capture_output=True, check=False)
+            self.assertEqual(done.returncode, 0)
+            self.assertIn(f"{path}: 7 records were lost when it was recorded\n", done.stderr.decode())
+        for command in ("report", "stacks", "calls"):
+            done = subprocess.run([PROGRAM, command, path, "--format", "json"], capture_output=True, check=True)
+            self.assertEqual(json.loads(done.stdout)["lost_records"], 7)
+
+    def test_functions_without_a_name_are_told_by_every_command(self):
+        for command, *options in (["report"], ["stacks"], ["graph"], ["calls"], ["export", "--to", "folded"]):
+            for symbols in ([], ["--symbols", ELF]):
+                done = subprocess.run([PROGRAM, command, LOG, *options, *symbols], capture_output=True, cwd=DATA, check=True)
+                self.assertEqual("functions have no name" in done.stderr.decode(), not symbols, (command, symbols))
+        for symbols, unnamed in (([], told(LOG)["functions"]), (["--symbols", ELF], 0)):
+            done = subprocess.run([PROGRAM, "report", LOG, "--format", "json", *symbols], capture_output=True, cwd=DATA, check=True)
+            self.assertEqual(json.loads(done.stdout)["functions_without_name"], unnamed)
 
     def test_damage_of_a_task_names_its_file(self):
         path = os.path.join(self.folder, "uftrace.data")

@@ -49,6 +49,7 @@ struct noted_parts {
   clock_unit unit() const { return clock_unit::ticks; }
   std::uint64_t to_ns(std::uint64_t time) const { return time * 3; }
   std::uint64_t start() const { return 23; }
+  std::uint64_t lost_records() const { return 31; }
   template <class F>
   void for_each_fault(F&& f) const {
     f(std::string_view("head"), fault{errc::truncated, 29, 0});
@@ -70,6 +71,7 @@ TEST_CASE("a trace of any format has all that the trace has that it views") {
   CHECK(trace.unit() == clock_unit::ticks);
   CHECK(trace.to_ns(5) == 15);
   CHECK(trace.start() == 23);
+  CHECK(trace.lost_records() == 31);
   std::vector<std::string> told;
   const auto tell = [&](std::string_view file, const fault& found) {
     told.push_back(std::string(file) + ":" + std::to_string(found.offset) + ":" + std::to_string(found.skipped));
@@ -91,6 +93,15 @@ TEST_CASE("a trace of any format has all that the trace has that it views") {
     CHECK(each.process == -17);
     CHECK(mark_text(each) == each.text);
   }
+}
+
+TEST_CASE("a trace that does not tell of lost records has none") {
+  struct untold : noted_parts {
+    void lost_records() const;
+  };
+  STATIC_REQUIRE(tells_lost_records<noted_parts>);
+  STATIC_REQUIRE_FALSE(tells_lost_records<untold>);
+  CHECK(any_call_trace(untold{}).lost_records() == 0);
 }
 
 TEST_CASE("events of formats without text have none, and names that would not live on are refused") {

@@ -5,6 +5,7 @@
 #include <tuple>
 #include <vector>
 
+#include <backsight/analysis/call_filter.hpp>
 #include <backsight/analysis/call_tree.hpp>
 #include <backsight/analysis/run.hpp>
 #include <backsight/io/uftrace_directory.hpp>
@@ -78,6 +79,26 @@ TEST_CASE("tasks are named, the clock is the trace's own, and faults name their 
   (void)analysis::run(calls, analysis::call_tree(), [&](std::string_view file, const fault&) { ++by_file[file]; });
   CHECK_FALSE(by_file.empty());
   for (const auto& [file, count] : by_file) CHECK(file.ends_with(".dat"));
+}
+
+TEST_CASE("records that were lost are counted once a part, when it was walked, and at least one where their number is not known") {
+  test::uftrace_builder directory;
+  for (const std::uint32_t tid : {8U, 9U}) {
+    directory.tasks += "TASK timestamp=0.000000003 tid=" + std::to_string(tid) + " pid=7\n";
+    directory.data(tid, records().entry(100, 0, fn::a).lost(tid == 8 ? 5 : 0).exit(120, 0, fn::a));
+  }
+  const uftrace::recording from = directory.open();
+  const uftrace::calls calls(from);
+  CHECK(calls.lost_records() == 0);
+  const auto ignore = [](const auto&...) {};
+  calls.part(0).for_each_event(ignore, ignore);
+  CHECK(calls.lost_records() == 5);
+  for (int times = 0; times < 2; ++times) {
+    calls.part(1).for_each_event(ignore, ignore);
+    CHECK(calls.lost_records() == 6);
+  }
+  const auto few = analysis::chosen(calls, {.levels = 1});
+  CHECK(few.lost_records() == 6);
 }
 
 TEST_CASE("a function has one number in all parts, however many jobs walk them") {

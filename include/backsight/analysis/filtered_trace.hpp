@@ -44,6 +44,11 @@ class filtered_trace {
   [[nodiscard]] clock_unit unit() const { return from_->unit(); }
   [[nodiscard]] std::uint64_t to_ns(std::uint64_t time) const { return from_->to_ns(time); }
   [[nodiscard]] std::uint64_t start() const { return from_->start(); }
+  [[nodiscard]] std::uint64_t lost_records() const
+    requires tells_lost_records<T>
+  {
+    return from_->lost_records();
+  }
   template <class F>
   void for_each_fault(F&& f) const {
     from_->for_each_fault(f);

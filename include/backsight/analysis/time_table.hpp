@@ -62,6 +62,7 @@ class time_table {
     last_ = nullptr;
     open_.clear();
   }
+  [[nodiscard]] rows by() const noexcept { return by_; }
   /// What could not be made into calls, of finished parts.
   [[nodiscard]] const call_faults& faults() const noexcept { return stacks_.faults(); }
 

@@ -98,6 +98,8 @@ class any_call_trace {
   [[nodiscard]] clock_unit unit() const { return does_->unit(trace_); }
   [[nodiscard]] std::uint64_t to_ns(std::uint64_t time) const { return does_->to_ns(trace_, time); }
   [[nodiscard]] std::uint64_t start() const { return does_->start(trace_); }
+  /// As tells_lost_records says; 0 where the format does not tell.
+  [[nodiscard]] std::uint64_t lost_records() const { return does_->lost_records(trace_); }
   template <class OnFault>
   void for_each_fault(OnFault&& on_fault) const {
     does_->for_each_fault(trace_, detail::on_any_fault(on_fault));
@@ -113,6 +115,7 @@ class any_call_trace {
     clock_unit (*unit)(const void*);
     std::uint64_t (*to_ns)(const void*, std::uint64_t);
     std::uint64_t (*start)(const void*);
+    std::uint64_t (*lost_records)(const void*);
     void (*for_each_fault)(const void*, detail::on_any_fault);
   };
 
@@ -147,6 +150,10 @@ class any_call_trace {
       [](const void* t) { return as<T>(t).unit(); },
       [](const void* t, std::uint64_t time) { return as<T>(t).to_ns(time); },
       [](const void* t) { return as<T>(t).start(); },
+      [](const void* t) -> std::uint64_t {
+        if constexpr (tells_lost_records<T>) return as<T>(t).lost_records();
+        else return 0;
+      },
       [](const void* t, detail::on_any_fault on_fault) { as<T>(t).for_each_fault(on_fault); }};
 
   const void* trace_;

@@ -74,6 +74,12 @@ concept call_trace = parted_trace<T> && requires(const T& trace, std::uint64_t n
   trace.for_each_fault(detail::take_fault{});
 };
 
+/// What some traces tell beside that: how many records the recorder could not write, of the parts that were walked to their end.
+template <class T>
+concept tells_lost_records = call_trace<T> && requires(const T& trace) {
+  { trace.lost_records() } -> std::same_as<std::uint64_t>;
+};
+
 /// What events have beside that in some formats.
 template <class E>
 concept has_cpu = call_event<E> && requires(const E& event) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -44,19 +45,28 @@ class calls {
         if (number == 0) number = from_->number_of(names.name(static_cast<std::uint32_t>(name))) + 1;
         return number - 1;
       };
-      const auto faults = for_each_call(names, options, [&](call_event event) {
+      lost_counter lost;
+      const auto faults = for_each_call(names, options, lost, [&](call_event event) {
         event.function = number_of(event.function);
         f(static_cast<const call_event&>(event));
       });
+      from_->lost_[index_].store(lost.records, std::memory_order_relaxed);
       for (const task_fault& one : faults) on_fault(std::string_view(source.data[one.data_index].file), one.fault);
     }
 
    private:
+    struct lost_counter : every_call {
+      std::uint64_t records = 0;
+      /// A recorder that does not know how many says so with none.
+      void consume(const merged_record& r) noexcept {
+        if (r.type == record_type::lost) records += static_cast<std::int64_t>(r.address) > 0 ? r.address : 1;
+      }
+    };
     const calls* from_;
     std::size_t index_;
   };
 
-  explicit calls(const recording& from) : from_(&from) {
+  explicit calls(const recording& from) : from_(&from), lost_(part_count()) {
     start_ = ~std::uint64_t{0};
     for (const task_data& each : from.data) start_ = std::min(start_, first_time(each));
     if (start_ == ~std::uint64_t{0}) start_ = 0;
@@ -89,6 +99,13 @@ class calls {
     for (const file_fault& one : from_->faults) f(std::string_view(one.file), one.fault);
   }
 
+  /// Records that were lost when recording, of the parts that were walked.
+  [[nodiscard]] std::uint64_t lost_records() const noexcept {
+    std::uint64_t all = 0;
+    for (const auto& each : lost_) all += each.load(std::memory_order_relaxed);
+    return all;
+  }
+
   [[nodiscard]] const recording& source() const noexcept { return *from_; }
 
  private:
@@ -116,10 +133,11 @@ class calls {
 
   const recording* from_;
   std::uint64_t start_ = 0;
+  mutable std::vector<std::atomic<std::uint64_t>> lost_;  ///< of each part
   mutable std::mutex mutex_;
   mutable std::deque<std::string> names_;
   mutable std::unordered_map<std::string_view, std::uint64_t> numbers_;
 };
-static_assert(call_trace<calls>);
+static_assert(call_trace<calls> && tells_lost_records<calls>);
 
 }  // namespace backsight::uftrace

@@ -128,6 +128,7 @@ set(BACKSIGHT_HEADERS
   include/backsight/core/varying.hpp
   include/backsight/core/varying_record.hpp
   include/backsight/core/visit_each.hpp
+  include/backsight/core/with_constant.hpp
 
   include/backsight/dwarf/constants.hpp
   include/backsight/dwarf/expression.hpp

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Stands for core/with_constant.hpp
 #include <backsight/core/layout_set.hpp>
 
 #include <string>

@@ -7,8 +7,8 @@
 #include <type_traits>
 
 #include <backsight/core/cursor.hpp>
-#include <backsight/core/layout_set.hpp>
 #include <backsight/core/record.hpp>
+#include <backsight/core/with_constant.hpp>
 #include <backsight/perf/records.hpp>
 #include <backsight/perf/schema.hpp>
 #include <backsight/perf/words.hpp>

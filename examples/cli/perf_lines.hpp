@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "perf_stacks.hpp"
@@ -31,23 +33,23 @@ struct described_address {
 /// The name that perf has for what is mapped: the path, or for the kernel's modules their name in brackets.
 [[nodiscard]] std::string module_name(const backsight::perf::mapped_file& file);
 
-/// Texts for addresses, kept for the next time. `make(described_address, text)` appends the text.
+/// Texts for addresses, kept for the next time. `make(described_address, text)` appends the text. Memory: what the different addresses
+/// need, at most so many as there are slots.
 template <class Make>
 class text_cache {
  public:
-  text_cache(const address_context& context, Make make)
-      : context_(&context), make_(std::move(make)), entries_(std::size_t{1} << 13), known_(std::size_t{1} << 13) {}
+  text_cache(const address_context& context, Make make) : context_(&context), make_(std::move(make)), slots_(least), known_(least) {}
 
   [[nodiscard]] const std::string& operator()(const backsight::perf::process& owner, std::uint64_t address,
                                               backsight::perf::cpu_mode mode) {
     // Most addresses come again while nothing is mapped anew.
     const bool of_kernel = mode == backsight::perf::cpu_mode::kernel;
     const std::uint64_t stamp = of_kernel ? context_->processes.kernel().stamp() : owner.maps->stamp();
-    known_address& known = known_[(address ^ address >> 13) % known_.size()];
+    const known_address& known = known_[(address ^ address >> 13) & (known_.size() - 1)];
     if (known.text != nullptr && known.address == address && known.stamp == stamp && known.mode == mode && known.text->number == known.number)
       return known.text->text;
-    entry& found = find(owner, address, mode);
-    known = {address, stamp, &found, found.number, mode};
+    const entry& found = find(owner, address, mode);
+    known_[(address ^ address >> 13) & (known_.size() - 1)] = {address, stamp, &found, found.number, mode};
     return found.text;
   }
 
@@ -55,8 +57,10 @@ class text_cache {
   struct entry {
     std::uint64_t printed = 0, begin = 0;
     std::uint32_t file = 0;
-    std::uint32_t number = 0;  // Of the text that it has; 0: none.
+    std::uint32_t number = 0;  // Of the text that it has.
     std::string text;
+
+    [[nodiscard]] std::uint64_t hash() const { return printed ^ printed >> 13 ^ std::uint64_t{file} << 5; }
   };
   struct known_address {
     std::uint64_t address = 0, stamp = 0;
@@ -64,21 +68,33 @@ class text_cache {
     std::uint32_t number = 0;
     backsight::perf::cpu_mode mode{};
   };
-  [[nodiscard]] entry& find(const backsight::perf::process& owner, std::uint64_t address, backsight::perf::cpu_mode mode) {
+  // Slots, powers of two: few at first, so that a short recording does not touch memory for a long one.
+  static constexpr std::size_t least = 256, most = 8192;
+
+  [[nodiscard]] const entry& find(const backsight::perf::process& owner, std::uint64_t address, backsight::perf::cpu_mode mode) {
     const backsight::perf::mapping* const at = context_->find(owner, address, mode);
-    const std::uint64_t printed = at == nullptr ? address : at->file_address(address);
-    const std::uint32_t file = at == nullptr ? 0xffffffff : at->file;
-    entry& found = entries_[(printed ^ printed >> 13 ^ std::uint64_t{file} << 5) % entries_.size()];
-    if (found.number != 0 && found.printed == printed && found.file == file && found.begin == begin_of(at)) return found;
-    found.text.clear();
-    described_address all{at, {}, printed};
+    entry wanted;
+    wanted.printed = at == nullptr ? address : at->file_address(address);
+    wanted.file = at == nullptr ? 0xffffffff : at->file;
+    wanted.begin = begin_of(at);
+    if (entries_.size() > slots_.size() / 2 && slots_.size() < most) grow();
+    entry*& slot = slots_[wanted.hash() & (slots_.size() - 1)];
+    if (slot == nullptr) slot = &entries_.emplace_back();
+    else if (slot->printed == wanted.printed && slot->file == wanted.file && slot->begin == wanted.begin) return *slot;
+    described_address all{at, {}, wanted.printed};
     if (at != nullptr) all.name = context_->files.name_of(*at, address);
-    make_(all, found.text);
-    found.printed = printed;
-    found.file = file;
-    found.begin = begin_of(at);
-    found.number = ++count_;
-    return found;
+    wanted.text = std::move(slot->text);
+    wanted.text.clear();
+    make_(all, wanted.text);
+    wanted.number = ++count_;
+    *slot = std::move(wanted);
+    return *slot;
+  }
+  /// Entries of different slots stay in different ones. What was known of addresses is found again.
+  void grow() {
+    slots_.assign(slots_.size() * 2, nullptr);
+    for (entry& one : entries_) slots_[one.hash() & (slots_.size() - 1)] = &one;
+    known_.assign(slots_.size(), known_address());
   }
   /// Where code of the kernel that comes and goes begins; the same file elsewhere has the same names.
   [[nodiscard]] static std::uint64_t begin_of(const backsight::perf::mapping* at) {
@@ -86,7 +102,8 @@ class text_cache {
   }
   const address_context* context_;
   Make make_;
-  std::vector<entry> entries_;
+  std::vector<entry*> slots_;
+  std::deque<entry> entries_;
   std::vector<known_address> known_;
   std::uint32_t count_ = 0;
 };

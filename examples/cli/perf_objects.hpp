@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <iterator>
@@ -83,7 +84,7 @@ class objects {
       const std::size_t before = one.parts.size();
       if (const backsight::cfi::table_part* const part = part_of<Arch>(*found, one, address - *bias)) {
         // What a part was made of is not read again.
-        if (one.parts.size() != before && one.parts.size() % 16 == 0) found->give_back();
+        if (one.parts.size() != before && one.parts.size() % 64 == 0) found->give_back();
         if (part->begin != 0) out.begin = std::max(at.begin, part->begin + *bias);
         if (part->end != ~std::uint64_t{0}) out.end = std::min(at.end, part->end + *bias);
         out.table = part->rules.view();
@@ -104,6 +105,8 @@ class objects {
   [[nodiscard]] found_name name_of(const backsight::perf::mapping& at, std::uint64_t address);
 
  private:
+  /// Few functions beside the one that is asked for are asked for, too.
+  static constexpr std::size_t functions_of_part = 16;
   /// Where the table of a file comes from: few addresses of a recording lie in it, so that it is made for the functions around them,
   /// where .eh_frame has all there is and a list of its functions.
   struct frame_parts {
@@ -135,7 +138,7 @@ class objects {
       const cfi::frame_section &frames = one.frames->frames, &header = one.frames->header;
       const auto listed = cfi::header_table<o()>::open(header.bytes, header.info.address, of.image.address_size());
       if (!listed) return nullptr;
-      auto built = cfi::build_table_part<Arch>(cfi::section<o()>(frames.bytes, frames.info), *listed, address);
+      auto built = cfi::build_table_part<Arch>(cfi::section<o()>(frames.bytes, frames.info), *listed, address, functions_of_part);
       if (!built) return nullptr;
       const std::uint64_t begin = built->begin;
       return &one.parts.insert_or_assign(begin, std::move(built.value())).first->second;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <unordered_map>
 
 #include <sys/mman.h>
@@ -29,7 +30,7 @@ class stack_reader {
         context_{{processes_, files_}, recording, options}, memory_(&read_file, &files_) {
     stride_ = std::max(options.longest, 1U);
     batch_size_ = options.jobs > 1 ? batch_of_many : batch_of_one;
-    pcs_.resize(batch_size_ * stride_);
+    pcs_ = std::make_unique_for_overwrite<std::uint64_t[]>(batch_size_ * stride_);
     items_.reserve(batch_size_);
     batch_.reserve(batch_size_);
     for (unsigned i = 0; i < std::max(options.jobs, 1U); ++i) caches_.push_back(std::make_unique<typename unwinder::cache>());
@@ -240,7 +241,7 @@ class stack_reader {
         made.space = &space.objects;
         made.memory = {stack.data(), first->stack_pointer(), stack.size() - (options_.as_perf ? 1 : 0),
                        one.owner->maps.get(), &memory_};
-        made.pcs = std::span(pcs_).subspan(items_.size() * stride_ - stride_, stride_);
+        made.pcs = std::span(pcs_.get() + (items_.size() - 1) * stride_, stride_);
         owners_.push_back(one.owner);
       }
     }
@@ -327,7 +328,7 @@ class stack_reader {
   std::vector<std::uint32_t> place_;  // In items_, for each of the batch.
   std::vector<item> items_;
   std::vector<const perf::process*> owners_;
-  std::vector<std::uint64_t> pcs_;
+  std::unique_ptr<std::uint64_t[]> pcs_;  // Room for each item of a batch; what is not used is not touched.
   std::size_t stride_ = 0, batch_size_ = 0;
   std::size_t given_back_ = 0;  // Bytes of the file, from its start.
   std::deque<std::vector<std::byte>> kept_;

@@ -8,9 +8,10 @@
 One bar is the median in nanoseconds a frame, the thin line from the least to the greatest run. The same JSON gives the same picture.
 """
 import argparse
-import json
 import math
 import statistics
+
+from runs import read
 
 NAMES = {
     "backsight": "backsight, table",
@@ -30,19 +31,6 @@ OWN = [("own_process_20", "20"), ("own_process_40", "40"), ("own_process_100", "
        ("own_process_40_one_aligned", "40, one aligned"), ("own_process_100_one_aligned", "100, one aligned"),
        ("own_process_20_one_signal", "20, one of a signal"), ("own_process_40_one_signal", "40, one of a signal"),
        ("own_process_100_one_signal", "100, one of a signal")]
-
-
-def read(path):
-    """{(group, way): ([ns a frame of each run], share of samples that are right or None)}"""
-    with open(path, encoding="utf-8") as file:
-        runs = json.load(file)["benchmarks"]
-    found = {}
-    for run in runs:
-        if run.get("run_type") == "aggregate" or run.get("error_occurred") or "ns/frame" not in run:
-            continue
-        group, way = run["name"].split("/")[:2]
-        found.setdefault((group, way), ([], run.get("right")))[0].append(run["ns/frame"])
-    return found
 
 
 def number(value):

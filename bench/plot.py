@@ -8,8 +8,9 @@ One bar a way of unwinding, the median of its repetitions in nanoseconds of CPU 
 stacks were not touched before. The ratio is to the fastest compiled unwinder. The same JSON gives the same picture.
 """
 import argparse
-import json
 import statistics
+
+import runs
 
 NAMES = {
     "compiled_table": "compiled, table",
@@ -25,18 +26,13 @@ NAMES = {
 COLOURS = {"compiled": "#0072b2", "table": "#009e73", "interpreter": "#e69f00"}
 
 
-def read(path):
-    """Pairs of (way, warm) and ns/frame, the fastest first."""
-    with open(path, encoding="utf-8") as file:
-        runs = json.load(file)["benchmarks"]
+def fastest_first(path):
+    """Pairs of (way, warm) and ns/frame."""
     found = {}
-    for run in runs:
-        if run.get("run_type") == "aggregate" or run.get("error_occurred") or "ns/frame" not in run:
-            continue
-        group, way = run["name"].split("/")[:2]
+    for (group, way), (values, _) in runs.read(path).items():
         if group in ("samples_cold", "samples_warm") and way in NAMES:
-            found.setdefault((way, group == "samples_warm"), []).append(run["ns/frame"])
-    return sorted(((key, statistics.median(values)) for key, values in found.items()), key=lambda pair: pair[1])
+            found[way, group == "samples_warm"] = statistics.median(values)
+    return sorted(found.items(), key=lambda pair: pair[1])
 
 
 def label(key):
@@ -80,7 +76,7 @@ def main():
     parser.add_argument("--frames", type=int, required=True, help="frames of the samples, for the total time")
     parser.add_argument("--svg", help="the picture to write")
     words = parser.parse_args()
-    rows = read(words.json)
+    rows = fastest_first(words.json)
     if not rows:
         raise SystemExit(f"{words.json}: no walk over samples in it")
     table(rows, words.frames)

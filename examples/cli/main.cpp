@@ -143,6 +143,12 @@ void hold_standard_descriptors() {
   }
 }
 
+// A macro's value as text: its own name where it has none.
+#define BACKSIGHT_TEXT(value) #value
+#define BACKSIGHT_VALUE_TEXT(macro) BACKSIGHT_TEXT(macro)
+#define BACKSIGHT_IS_SET(macro) (std::string_view(BACKSIGHT_VALUE_TEXT(macro)) == "1")
+
+
 /// What was built in.
 std::string version_text() {
   char first[32];
@@ -152,50 +158,11 @@ std::string version_text() {
     const char* name;
     bool has;
   };
-  constexpr std::array packings{
-#ifdef BACKSIGHT_HAVE_ZLIB
-      feature{"zlib", true},
-#else
-      feature{"zlib", false},
-#endif
-#ifdef BACKSIGHT_HAVE_LZ4
-      feature{"lz4", true},
-#else
-      feature{"lz4", false},
-#endif
-#ifdef BACKSIGHT_HAVE_SNAPPY
-      feature{"snappy", true},
-#else
-      feature{"snappy", false},
-#endif
-#ifdef BACKSIGHT_HAVE_LIBZIP
-      feature{"zip", true},
-#else
-      feature{"zip", false},
-#endif
-#ifdef BACKSIGHT_HAVE_ZSTD
-      feature{"zstd", true},
-#else
-      feature{"zstd", false},
-#endif
-#ifdef BACKSIGHT_HAVE_LZMA
-      feature{"lzma", true},
-#else
-      feature{"lzma", false},
-#endif
-  };
-  constexpr std::array others{
-#ifdef BACKSIGHT_HAVE_RE2
-      feature{"regular expressions (RE2)", true},
-#else
-      feature{"regular expressions (RE2)", false},
-#endif
-#ifdef BACKSIGHT_HAVE_CAPSTONE
-      feature{"text of instructions (capstone)", true},
-#else
-      feature{"text of instructions (capstone)", false},
-#endif
-  };
+  constexpr std::array packings{feature{"zlib", BACKSIGHT_IS_SET(BACKSIGHT_HAVE_ZLIB)}, feature{"lz4", BACKSIGHT_IS_SET(BACKSIGHT_HAVE_LZ4)},
+                                feature{"snappy", BACKSIGHT_IS_SET(BACKSIGHT_HAVE_SNAPPY)}, feature{"zip", BACKSIGHT_IS_SET(BACKSIGHT_HAVE_LIBZIP)},
+                                feature{"zstd", BACKSIGHT_IS_SET(BACKSIGHT_HAVE_ZSTD)}, feature{"lzma", BACKSIGHT_IS_SET(BACKSIGHT_HAVE_LZMA)}};
+  constexpr std::array others{feature{"regular expressions (RE2)", BACKSIGHT_IS_SET(BACKSIGHT_HAVE_RE2)},
+                              feature{"text of instructions (capstone)", BACKSIGHT_IS_SET(BACKSIGHT_HAVE_CAPSTONE)}};
   const auto list = [](const auto& features, bool has) {
     std::string text;
     for (const feature& one : features) {

@@ -158,15 +158,7 @@ int raw_table(const arguments& asked, const std::vector<trace_folder>& folders, 
       if (!asked.per_window) {
         raw_window_counts sum;
         sum.window = asked.window;
-        for (const raw_window_counts& c : windows) {
-          sum.entries += c.entries;
-          sum.blocks += c.blocks;
-          sum.instructions += c.instructions;
-          sum.memrefs += c.memrefs;
-          sum.timestamps += c.timestamps;
-          sum.window_markers += c.window_markers;
-          sum.footers += c.footers;
-        }
+        for (const raw_window_counts& c : windows) sum += c;
         windows = {sum};
       }
       for (const raw_window_counts& c : windows) {

@@ -10,21 +10,12 @@ import shutil
 import subprocess
 import sys
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+import corpus_samples
+from corpus_samples import run, skip
+
 program, step, examples, work, *machine = sys.argv[1:]
-corpus = os.path.join(os.environ.get("BACKSIGHT_CORPUS", ""), "stacks")
 os.makedirs(work, exist_ok=True)
-
-
-def skip(why):
-    print(why)
-    sys.exit(77)
-
-
-def run(*words, **options):
-    print("$", " ".join(words), flush=True)
-    if subprocess.run(words, **options).returncode != 0:
-        sys.exit(1)
-
 
 clang = [name for name in ("clang-19", "clang-16", "clang") if shutil.which(name)]
 if not clang:
@@ -40,14 +31,11 @@ with open(os.path.join(examples, "backsight_step.h"), encoding="utf-8") as text:
 print(f"the step has {lines} lines")
 if lines >= 200:
     sys.exit(1)
-if not os.path.isfile(os.path.join(corpus, "dev.stk.zst")) or not shutil.which("zstd"):
-    skip("BACKSIGHT_CORPUS is not set or has no stacks, or there is no zstd")
+if not corpus_samples.THERE:
+    skip(corpus_samples.NOT_THERE)
 plain = os.path.join(work, "samples.plain")
 if not machine or not os.path.exists(plain):
-    stk, elves = os.path.join(work, "dev.stk"), os.path.join(work, "dev-elf")
-    os.makedirs(elves, exist_ok=True)
-    run("zstd", "-dqf", os.path.join(corpus, "dev.stk.zst"), "-o", stk)
-    run("sh", "-c", f"zstd -dqc '{corpus}/dev-elf.tar.zst' | tar -C '{elves}' -xf -")
+    stk, elves = corpus_samples.unpack(work)
     for object_file in built[0::2]:
         run(program, stk, elves, object_file, plain)
 if machine == ["rbpf"]:

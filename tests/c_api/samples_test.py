@@ -7,46 +7,32 @@ Without BACKSIGHT_CORPUS, or zstd, or the language's compiler it says so and end
 walk their own stacks without the corpus too."""
 import os
 import shutil
-import subprocess
 import sys
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+import corpus_samples
+from corpus_samples import run, skip
+
 program, library, examples, work, *language = sys.argv[1:]
-corpus = os.path.join(os.environ.get("BACKSIGHT_CORPUS", ""), "stacks")
-have_corpus = os.path.isfile(os.path.join(corpus, "dev.stk.zst")) and shutil.which("zstd")
 plain = os.path.join(work, "samples.plain")
 os.makedirs(work, exist_ok=True)
 
 
-def skip(why):
-    print(why)
-    sys.exit(77)
-
-
-def run(*words, **options):
-    print("$", " ".join(words), flush=True)
-    if subprocess.run(words, **options).returncode != 0:
-        sys.exit(1)
-
-
 def make_plain():
-    stk, elves = os.path.join(work, "dev.stk"), os.path.join(work, "dev-elf")
-    if not os.path.exists(elves):
-        os.makedirs(elves)
-        run("zstd", "-dqf", os.path.join(corpus, "dev.stk.zst"), "-o", stk)
-        run("sh", "-c", f"zstd -dqc '{corpus}/dev-elf.tar.zst' | tar -C '{elves}' -xf -")
+    stk, elves = corpus_samples.unpack(work)
     run(program, stk, elves, plain + ".new")
     os.replace(plain + ".new", plain)
 
 
 if not language:
-    if not have_corpus:
-        skip("BACKSIGHT_CORPUS is not set or has no stacks, or there is no zstd")
+    if not corpus_samples.THERE:
+        skip(corpus_samples.NOT_THERE)
     make_plain()
     sys.exit(0)
 
-if have_corpus and not os.path.exists(plain):
+if corpus_samples.THERE and not os.path.exists(plain):
     make_plain()
-samples = [plain] if have_corpus else []
+samples = [plain] if corpus_samples.THERE else []
 environment = dict(os.environ, LD_LIBRARY_PATH=library)
 if language == ["rust"]:
     if not shutil.which("cargo"):

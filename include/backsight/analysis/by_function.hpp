@@ -8,6 +8,12 @@
 
 namespace backsight::analysis {
 
+/// A hash of two numbers, of which the second may be small or an address.
+[[nodiscard]] constexpr std::size_t hash_of_pair(std::uint64_t first, std::uint64_t second) noexcept {
+  const std::uint64_t mixed = (first + second * 0x9e3779b97f4a7c15U) * 0xff51afd7ed558ccdU;
+  return static_cast<std::size_t>(mixed ^ mixed >> 32);
+}
+
 /// A value for each function, found by function id in one load for ids below 65536 and by hashing beyond.
 template <class Value>
 class by_function {

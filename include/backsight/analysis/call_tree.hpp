@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include <backsight/analysis/by_function.hpp>
 #include <backsight/analysis/call_stacks.hpp>
 
 namespace backsight::analysis {
@@ -89,8 +90,7 @@ class call_tree {
   };
   struct edge_hash {
     [[nodiscard]] std::size_t operator()(const edge& e) const noexcept {
-      std::uint64_t mixed = (e.function + e.parent * 0x9e3779b97f4a7c15U) * 0xff51afd7ed558ccdU;
-      return static_cast<std::size_t>(mixed ^ mixed >> 32);
+      return hash_of_pair(e.function, e.parent);
     }
   };
 

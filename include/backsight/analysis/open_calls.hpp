@@ -39,9 +39,7 @@ class open_calls {
   };
   struct key_hash {
     [[nodiscard]] std::size_t operator()(const key& of) const noexcept {
-      const std::uint64_t mixed =
-          (of.function + reinterpret_cast<std::uintptr_t>(of.stack) * 0x9e3779b97f4a7c15U) * 0xff51afd7ed558ccdU;
-      return static_cast<std::size_t>(mixed ^ mixed >> 32);
+      return hash_of_pair(of.function, reinterpret_cast<std::uintptr_t>(of.stack));
     }
   };
 

@@ -21,6 +21,17 @@ struct raw_window_counts {
   std::uint64_t window_markers = 0;
   std::uint64_t footers = 0;
   [[nodiscard]] friend constexpr bool operator==(const raw_window_counts&, const raw_window_counts&) = default;
+  /// Adds the counts of another window; `window` stays.
+  constexpr raw_window_counts& operator+=(const raw_window_counts& other) noexcept {
+    entries += other.entries;
+    blocks += other.blocks;
+    instructions += other.instructions;
+    memrefs += other.memrefs;
+    timestamps += other.timestamps;
+    window_markers += other.window_markers;
+    footers += other.footers;
+    return *this;
+  }
 };
 
 /// Counts the entries of one raw file window by window, from pieces of any number of whole entries. An entry belongs to the

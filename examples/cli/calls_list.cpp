@@ -30,14 +30,20 @@ std::string time_text(std::int64_t value, clock_unit unit) {
 }
 
 void print_calls(output& out, const call_input& input, const call_list& list, const any_call_trace& trace) {
+  // A narrow terminal has no room for all, and shares what is left between the names.
+  const std::size_t width = input.asked.format == "text" ? terminal_width() : 0;
+  const bool is_narrow = width != 0 && width < 110;
+  const std::size_t used = is_narrow ? 8 + 12 + 10 + 5 + 5 * 2 : 8 + 8 + 12 + 10 + 10 + 5 + 7 * 2;
+  const std::size_t room = width == 0 || input.asked.full_names ? 0 : std::max<std::size_t>((width - std::min(used, width)) / 2, 12);
+  const auto shown = [&](std::string_view name) { return room == 0 ? std::string(name) : shortened(name, room); };
   call_table to(out, input.asked, trace.unit(),
-                {{.key = "process", .width = 8},
+                {{.key = "process", .width = 8, .not_in_text = is_narrow},
                  {.key = "thread", .width = 8},
                  {.key = with_unit("start", trace.unit()), .heading = "start", .width = 12},
                  {.key = with_unit("duration", trace.unit()), .heading = "duration", .width = 10},
-                 {.key = with_unit("self", trace.unit()), .heading = "self", .width = 10},
+                 {.key = with_unit("self", trace.unit()), .heading = "self", .width = 10, .not_in_text = is_narrow},
                  {.key = "depth", .width = 5},
-                 {.key = "function"},
+                 {.key = "function", .width = room, .is_left = true},
                  {.key = "caller"}});
   std::uint64_t left = input.asked.limit.value_or(~std::uint64_t{0});
   for (const listed_call& call : list.calls()) {
@@ -47,8 +53,8 @@ void print_calls(output& out, const call_input& input, const call_list& list, co
     to.cells().signed_number(call.process).id(call.thread).signed_number(start, time_text(start, trace.unit()));
     if (call.has_ended()) to.time(trace.to_ns(call.duration)).time(trace.to_ns(call.self));
     else to.cells().number(std::nullopt).number(std::nullopt);
-    to.cells().number(call.depth).text(std::string(trace.function_name(call.function)));
-    to.cells().text(call.caller == listed_call::none ? std::string_view() : trace.function_name(call.caller)).end_row();
+    to.cells().number(call.depth).text(shown(trace.function_name(call.function)));
+    to.cells().text(call.caller == listed_call::none ? std::string() : shown(trace.function_name(call.caller))).end_row();
   }
   to.finish(what_lacks(trace, list), input);
 }

@@ -246,10 +246,15 @@ int diff_calls(const arguments& asked, const trace_format& format, const trace_f
   std::ranges::stable_sort(rows, [](const pair_row& x, const pair_row& y) { return x.difference > y.difference; });
   if (asked.limit && rows.size() > *asked.limit) rows.resize(static_cast<std::size_t>(*asked.limit));
   output out("-");
-  const auto timed = [&](const char* name) { return table::column{.key = with_unit(name, a.unit), .heading = name, .width = 10}; };
+  const std::size_t width = asked.format == "text" ? terminal_width() : 0;
+  const bool is_narrow = width != 0 && width < 140;
+  const std::size_t used = is_narrow ? 11 + 2 * 10 + 2 * 8 + 5 * 2 : 11 + 8 * 10 + 2 * 8 + 11 * 2;
+  const auto timed = [&](const char* name, bool also_narrow = false) {
+    return table::column{.key = with_unit(name, a.unit), .heading = name, .width = 10, .not_in_text = is_narrow && !also_narrow};
+  };
   call_table to(out, asked, a.unit,
                 {{.key = with_unit("self_change", a.unit), .heading = "change", .width = 11},
-                 timed("self_a"), timed("self_b"), timed("total_a"), timed("total_b"), timed("median_a"), timed("median_b"),
+                 timed("self_a", true), timed("self_b", true), timed("total_a"), timed("total_b"), timed("median_a"), timed("median_b"),
                  timed("p90_a"), timed("p90_b"), {.key = "count_a", .width = 8}, {.key = "count_b", .width = 8}, {.key = "function"}});
   for (const pair_row& row : rows) {
     std::string shown;
@@ -259,7 +264,8 @@ int diff_calls(const arguments& asked, const trace_format& format, const trace_f
                              (row.b.self < row.a.self ? "-" : row.b.self > row.a.self ? "+" : "") + shown);
     to.time(row.a.self).time(row.b.self).time(row.a.total).time(row.b.total).time(row.a.median).time(row.b.median);
     to.time(row.a.p90).time(row.b.p90);
-    to.cells().number(row.a.count).number(row.b.count).text(*row.name).end_row();
+    to.cells().number(row.a.count).number(row.b.count);
+    to.cells().text(width == 0 || asked.full_names ? *row.name : shortened(*row.name, width > used + 20 ? width - used : 20)).end_row();
   }
   to.cells().finish();
   return out.close(code);

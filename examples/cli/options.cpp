@@ -240,7 +240,7 @@ const std::vector<trace_option>& trace_options() {
         {in_hot | in_opcodes, final_bit},
         {in_view, final_bit}}},
       {"--full-names", "", output_group, "names as they are, also where a terminal has no room for them", &a::full_names,
-       {{in_report | in_stacks, with_calls, own_form}}},
+       {{in_report | in_stacks, with_calls, own_form}, {in_calls | in_diff, with_calls}}},
       {"--thousands", "", output_group, "a comma behind each three digits of large numbers, in text", &a::thousands,
        {{in_report | in_diff | in_stacks, with_calls, own_form, "", not_text},
         {in_graph, with_calls, own_form, "", not_text, "FUNCTION"},

@@ -41,10 +41,11 @@ class table {
   struct column {
     std::string key;        ///< its name for machines
     std::string heading{};      ///< its name in text; empty: as for machines
-    std::size_t width = 0;       ///< in text: at least so many characters, right-aligned
+    std::size_t width = 0;       ///< in text: at least so many characters, right-aligned where not said otherwise
     bool json_only = false;
     bool text_only = false;
     bool not_in_text = false;
+    bool is_left = false;  ///< text: left-aligned
   };
 
   table(output& to, std::string_view format, std::vector<column> columns, table_look look = {})
@@ -104,7 +105,7 @@ class table {
     if (!begin_cell()) return *this;
     const auto out = std::back_inserter(line_);
     if (format_ == form::json) (void)backsight::text::quoted(out, value);
-    else if (format_ == form::text) pad(value.size()), line_ += value;
+    else if (format_ == form::text) aligned(value);
     else (void)backsight::text::cell(out, value, separator());
     return *this;
   }
@@ -142,6 +143,11 @@ class table {
   void pad(std::size_t size) {
     if (current().width > size) line_.append(current().width - size, ' ');
   }
+  void aligned(std::string_view value) {
+    if (!current().is_left) pad(value.size());
+    line_ += value;
+    if (current().is_left && next_ < columns_.size()) pad(value.size());
+  }
 
   /// What comes before the next cell; false where it is left out.
   bool begin_cell() {
@@ -165,8 +171,8 @@ class table {
   }
   table& plain(std::string_view value, std::string_view in_json) {
     if (!begin_cell()) return *this;
-    if (format_ == form::text) pad(value.size());
-    line_ += format_ == form::json ? in_json : value;
+    if (format_ == form::text) aligned(value);
+    else line_ += format_ == form::json ? in_json : value;
     return *this;
   }
 

@@ -23,11 +23,11 @@ TEST_CASE("a DOT graph adds up nodes and edges over all paths and escapes names"
   CHECK(text ==
         "digraph calls {\n"
         "  node [shape=box];\n"
-        "  f1 [label=\"a\\n1 calls, self 2\"];\n"
+        "  f1 [label=\"a\\n1 call, self 2\"];\n"
         "  f2 [label=\"say \\\"b\\\"\\n2 calls, self 3\"];\n"
-        "  f3 [label=\"c\\\\d\\n1 calls, self 2\"];\n"
-        "  f1 -> f2 [label=\"1 calls, 2\"];\n"
-        "  f3 -> f2 [label=\"1 calls, 1\"];\n"
+        "  f3 [label=\"c\\\\d\\n1 call, self 2\"];\n"
+        "  f1 -> f2 [label=\"1 call, 2\"];\n"
+        "  f3 -> f2 [label=\"1 call, 1\"];\n"
         "}\n");
 }
 
@@ -46,12 +46,12 @@ TEST_CASE("an edge of a DOT graph shows all the time of its calls, a node the ti
   CHECK(text ==
         "digraph calls {\n"
         "  node [shape=box];\n"
-        "  f0 [label=\"main\\n1 calls, self 30\"];\n"
+        "  f0 [label=\"main\\n1 call, self 30\"];\n"
         "  f1 [label=\"two lines\\n3 calls, self 40\"];\n"
-        "  f2 [label=\"b\\n1 calls, self 30\"];\n"
+        "  f2 [label=\"b\\n1 call, self 30\"];\n"
         "  f0 -> f1 [label=\"2 calls, 70\"];\n"
-        "  f1 -> f1 [label=\"1 calls, 1\"];\n"
-        "  f1 -> f2 [label=\"1 calls, 30\"];\n"
+        "  f1 -> f1 [label=\"1 call, 1\"];\n"
+        "  f1 -> f2 [label=\"1 call, 30\"];\n"
         "}\n");
 }
 
@@ -74,6 +74,6 @@ TEST_CASE("names of nodes may be strings that are made for each call, and hold w
   CHECK(text ==
         "digraph calls {\n"
         "  node [shape=box];\n"
-        "  f1 [label=\"a name that is too long to be kept inside of a string: \\\\x1b[2J \\\"]; f2 [\\\\xff\\n1 calls, self 4\"];\n"
+        "  f1 [label=\"a name that is too long to be kept inside of a string: \\\\x1b[2J \\\"]; f2 [\\\\xff\\n1 call, self 4\"];\n"
         "}\n");
 }

@@ -41,14 +41,14 @@ Out dot(Out out, const analysis::call_tree& tree, Name&& name, PrintTime&& print
     const auto& of_function = name(function);  // Keeps a std::string alive, which a view of it alone would not.
     out = text::dot_label(out, std::string_view(of_function));
     out = text::decimal(text::literal(out, "\\n"), sum.count);
-    out = print_time(text::literal(out, " calls, self "), sum.time);
+    out = print_time(text::literal(out, sum.count == 1 ? " call, self " : " calls, self "), sum.time);
     out = text::literal(out, "\"];\n");
   }
   for (const auto& [edge, sum] : edges) {
     out = text::decimal(text::literal(out, "  f"), edge.first);
     out = text::decimal(text::literal(out, " -> f"), edge.second);
     out = text::decimal(text::literal(out, " [label=\""), sum.count);
-    out = print_time(text::literal(out, " calls, "), sum.time);
+    out = print_time(text::literal(out, sum.count == 1 ? " call, " : " calls, "), sum.time);
     out = text::literal(out, "\"];\n");
   }
   return text::literal(out, "}\n");

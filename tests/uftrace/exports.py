@@ -78,9 +78,9 @@ def read_perfetto(data):
 
 def read_dot(text):
     counts = {}
-    for name, count in re.findall(r'^  f\d+ \[label="(.*)\\n(\d+) calls, self \d+ ns"\];$', text, re.M):
+    for name, count in re.findall(r'^  f\d+ \[label="(.*)\\n(\d+) calls?, self \d+ ns"\];$', text, re.M):
         counts[name.replace('\\"', '"')] = int(count)
-    edges = re.findall(r'^  f\d+ -> f\d+ \[label="(\d+) calls, (\d+) ns"\];$', text, re.M)
+    edges = re.findall(r'^  f\d+ -> f\d+ \[label="(\d+) calls?, (\d+) ns"\];$', text, re.M)
     return counts, edges
 
 

@@ -3,6 +3,7 @@
 #include <backsight/elf/core_file.hpp>
 #include <backsight/elf/core_memory.hpp>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -201,6 +202,22 @@ TEST_CASE("counts and sizes of notes that cannot be are faults, and what lies be
   all = faults_of(cut.file());
   REQUIRE(all.size() == 2);
   CHECK(all[1].code == errc::truncated);
+}
+
+TEST_CASE("notes that two headers name are read once") {
+  core_builder made(order::little, true);
+  made.thread(5, 0, "");
+  made.memory = {{0x1000, 0x1000, std::string(8, '\1')}};
+  std::vector<std::byte> file = made.file();
+  const std::size_t headers = static_cast<std::size_t>(load<std::uint64_t, order::little>(file.data() + 32)), size = 56;
+  const std::uint64_t notes_at = load<std::uint64_t, order::little>(file.data() + headers + 8);
+  std::copy_n(file.begin() + static_cast<std::ptrdiff_t>(headers), size, file.begin() + static_cast<std::ptrdiff_t>(headers + size));
+  elf::core_file core;
+  const auto all = faults_of(file, &core);
+  REQUIRE(all.size() == 1);
+  CHECK(all[0].code == errc::bad_value);
+  CHECK(all[0].offset == notes_at);
+  CHECK(core.threads.size() == 1);
 }
 
 TEST_CASE("each truncation of a core file ends cleanly and says how much memory is missing") {

@@ -167,8 +167,8 @@ class core_notes {
 
 }  // namespace detail
 
-/// Opens a core file of any machine. A pass over its notes and program headers; memory for the threads and mappings that the notes
-/// hold. What is damaged is told to `on_fault(fault)` and left out; a file that was cut has what lies before. Errors: those of
+/// Opens a core file of any machine. A pass over its program headers and notes, of which segments that begin before the last one's
+/// end are left out; memory for the threads and mappings that the notes hold. What is damaged is told to `on_fault(fault)` and left out; a file that was cut has what lies before. Errors: those of
 /// elf::open, errc::unsupported_type where the file is no core file.
 template <class OnFault>
 [[nodiscard]] result<core_file> open_core(byte_view bytes, OnFault&& on_fault) {
@@ -179,13 +179,20 @@ template <class OnFault>
   core_file made;
   made.file = *opened;
   detail::core_notes<std::remove_reference_t<OnFault>> notes(made, on_fault);
+  std::uint64_t read_to = 0;  // So that no byte is read twice, however many headers name it.
   for (const segment s : opened->segments()) {
     const std::uint64_t present = s.offset >= bytes.size() ? 0 : bytes.size() - s.offset;
     if (s.file_size > present)
       made.missing =
           std::max(made.missing, s.file_size - present + (s.offset - std::min<std::uint64_t>(s.offset, bytes.size())));
     if (s.type != segment_note || present == 0) continue;
-    notes.read(*opened->slice(s.offset, std::min(s.file_size, present)), s.offset);
+    const std::uint64_t size = std::min(s.file_size, present);
+    if (s.offset < read_to) {
+      on_fault(fault{errc::bad_value, s.offset, size});
+      continue;
+    }
+    notes.read(*opened->slice(s.offset, size), s.offset);
+    read_to = s.offset + size;
   }
   return made;
 }

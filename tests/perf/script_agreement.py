@@ -5,6 +5,9 @@
 usage: script_agreement.py PROGRAM FOLDER [--sysroot DIR]...   each recording in FOLDER, with its script.txt
        script_agreement.py PROGRAM --corpus                    those of BACKSIGHT_CORPUS; exit code 77 where there are none
 
+The recordings of the corpus went through files of Debian that it does not hold: debian-files.tsv names them. Samples with frames in one
+that this machine has not, or not the same, or whose debug file is not installed, are left out, which is said.
+
 Counts samples and frames that are equal, and puts the others into classes; prints an example of each class with --examples.
 Fails when fewer than 99.5 % of the samples are the same, where differences of a class that the documentation
 explains count as the same: each such class has a test of its own here.
@@ -82,7 +85,28 @@ def class_of(name, ours, theirs, notes):
     return "other frames", False
 
 
-def compare(program, folder, sysroots, work, examples, totals):
+def missing_files(table, sysroots):
+    """The files of debian-files.tsv that are not there as they were, by the paths that perf prints."""
+    missing = set()
+    if not os.path.exists(table):
+        return missing
+    with open(table, encoding="utf-8") as lines:
+        rows = [line.rstrip("\n").split("\t") for line in lines][1:]
+    for path, _, _, build_id, has_debug_file, *_ in rows:
+        note = b"\x04\0\0\0\x14\0\0\0\x03\0\0\0GNU\0" + bytes.fromhex(build_id)
+        debug_file = f"/usr/lib/debug/.build-id/{build_id[:2]}/{build_id[2:]}.debug"
+        there = [root + path for root in sysroots if os.path.isfile(root + path)]
+        if not any(note in open(one, "rb").read() for one in there) or (
+                has_debug_file == "yes" and not any(os.path.exists(root + debug_file) for root in sysroots)):
+            missing.add(path)
+    return missing
+
+
+def goes_through(sample, paths):
+    return any(f"({path})" in line for line in [sample[0], *sample[1]] for path in paths)
+
+
+def compare(program, folder, sysroots, work, examples, totals, missing):
     name = os.path.basename(folder.rstrip("/"))
     data = folder if os.path.isdir(os.path.join(folder, "perf.data")) else None
     data = os.path.join(folder, "perf.data") if data else unpacked(os.path.join(folder, "perf.data"), work)
@@ -115,8 +139,11 @@ def compare(program, folder, sysroots, work, examples, totals):
         ours.sort(key=key)
         theirs.sort(key=key)
     classes = {}
-    same = explained = frames = frames_same = 0
+    same = explained = frames = frames_same = left_out = 0
     for a, b in zip(ours, theirs):
+        if goes_through(b, missing):
+            left_out += 1
+            continue
         frames += len(b[1])
         frames_same += sum(x == y for x, y in zip(a[1], b[1]))
         if a == b:
@@ -125,11 +152,11 @@ def compare(program, folder, sysroots, work, examples, totals):
         why, more = class_of(name, a, b, text)
         explained += more
         classes.setdefault(why, []).append((a, b))
-    count = max(len(ours), len(theirs))
-    totals.append((name, count, same, explained, frames, frames_same))
-    good = count != 0 and (same + explained) / count >= GOOD and len(ours) == len(theirs)
+    count = max(len(ours), len(theirs)) - left_out
+    totals.append((name, count, same, explained, frames, frames_same, left_out))
+    good = count + left_out != 0 and same + explained >= GOOD * count and len(ours) == len(theirs)
     print(f"{name:32} {len(theirs):6} samples {len(ours):6} ours {same:6} equal {explained:6} explained "
-          f"{frames:7} frames {frames_same:7} equal{'' if good else '   NOT GOOD'}"
+          f"{frames:7} frames {frames_same:7} equal{f'  {left_out} left out' if left_out else ''}{'' if good else '   NOT GOOD'}"
           f"{'' if done.returncode == 0 else f'  exit {done.returncode}'}")
     for why, list_ in sorted(classes.items()):
         print(f"    {len(list_):6} {why}")
@@ -179,15 +206,21 @@ def main():
         for here, below, files in sorted(os.walk(folder)):
             if "script.txt" in files or "script.txt.zst" in files:
                 folders.append(here)
+        missing = missing_files(os.path.join(folder, "debian-files.tsv"), [root.rstrip("/") for root in sysroots])
         totals = []
         good = True
         for one in folders:
             if only and os.path.relpath(one, folder) not in only:
                 continue
-            good = compare(program, one, sysroots, work, examples, totals) is not False and good
+            good = compare(program, one, sysroots, work, examples, totals, missing) is not False and good
         count, same, explained = (sum(t[i] for t in totals) for i in (1, 2, 3))
         print(f"{len(totals)} recordings, {count} samples, {same} equal, {explained} explained, "
               f"{sum(t[4] for t in totals)} frames, {sum(t[5] for t in totals)} equal")
+        if missing:
+            print(f"{sum(t[6] for t in totals)} samples left out, of files that are not here as they were, or without their debug files: "
+                  f"{' '.join(sorted(missing))}")
+        if totals and good and count == 0:
+            return 77
         return 0 if good and totals else 1
     finally:
         shutil.rmtree(work, ignore_errors=True)

@@ -68,6 +68,9 @@ def main():
         os.symlink(ROOT, os.path.join(folder, "backsight"))
         shutil.copy(os.path.join(HERE, "recording", "program.cpp"), folder)
         environment = {**os.environ, "PATH": bin_folder + ":" + os.environ["PATH"], "HOME": work}
+        # Where make is not installed, what built the program is.
+        if not shutil.which("make"):
+            environment.setdefault("CMAKE_GENERATOR", "Ninja")
         if name == "perf":
             may = subprocess.run(["perf", "record", "-q", "-e", "cpu-clock", "-o", os.path.join(work, "try"), "true"], capture_output=True, text=True, errors="replace")
             if may.returncode != 0:

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <compare>
 #include <cstddef>
 #include <iterator>
 #include <span>
 
-#include <backsight/core/record.hpp>
+#include <backsight/core/record_span.hpp>
 
 namespace backsight {
 
@@ -86,7 +85,7 @@ class mutable_record_span {
 
 template <schema S, order O>
   requires(!has_payload<S> && !detail::varying<S>)
-class mutable_record_span<S, O>::iterator {
+class mutable_record_span<S, O>::iterator : public detail::strided<iterator, std::byte, size_of<S>> {
  public:
   using value_type = owned_record<S, O>;
   using difference_type = std::ptrdiff_t;
@@ -97,44 +96,13 @@ class mutable_record_span<S, O>::iterator {
   using iterator_concept = std::random_access_iterator_tag;
 
   constexpr iterator() = default;
-  constexpr explicit iterator(std::byte* at) noexcept : at_(at) {}
+  constexpr explicit iterator(std::byte* at) noexcept : iterator::strided(at) {}
 
-  [[nodiscard]] constexpr reference operator*() const noexcept { return reference(at_); }
+  [[nodiscard]] constexpr reference operator*() const noexcept { return reference(this->at_); }
   [[nodiscard]] constexpr reference operator[](difference_type n) const noexcept { return *(*this + n); }
-  constexpr iterator& operator+=(difference_type n) noexcept {
-    at_ += n * step;
-    return *this;
-  }
-  constexpr iterator& operator-=(difference_type n) noexcept { return *this += -n; }
-  constexpr iterator& operator++() noexcept { return *this += 1; }
-  constexpr iterator& operator--() noexcept { return *this -= 1; }
-  constexpr iterator operator++(int) noexcept {
-    const iterator before = *this;
-    ++*this;
-    return before;
-  }
-  constexpr iterator operator--(int) noexcept {
-    const iterator before = *this;
-    --*this;
-    return before;
-  }
-  [[nodiscard]] friend constexpr iterator operator+(iterator it, difference_type n) noexcept { return it += n; }
-  [[nodiscard]] friend constexpr iterator operator+(difference_type n, iterator it) noexcept { return it += n; }
-  [[nodiscard]] friend constexpr iterator operator-(iterator it, difference_type n) noexcept { return it -= n; }
-  [[nodiscard]] friend constexpr difference_type operator-(iterator a, iterator b) noexcept {
-    return (a.at_ - b.at_) / step;
-  }
-  [[nodiscard]] friend constexpr bool operator==(iterator a, iterator b) noexcept { return a.at_ == b.at_; }
-  [[nodiscard]] friend constexpr std::strong_ordering operator<=>(iterator a, iterator b) noexcept {
-    return a.at_ <=> b.at_;
-  }
   /// The record by value, for algorithms that take one out while they reorder.
   [[nodiscard]] friend constexpr value_type iter_move(const iterator& it) noexcept { return *it; }
   friend constexpr void iter_swap(const iterator& a, const iterator& b) noexcept { swap(*a, *b); }
-
- private:
-  static constexpr difference_type step = static_cast<difference_type>(size_of<S>);
-  std::byte* at_ = nullptr;
 };
 
 }  // namespace backsight

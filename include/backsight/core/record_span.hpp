@@ -9,6 +9,53 @@
 
 namespace backsight {
 
+namespace detail {
+
+/// The steps of a random-access iterator over records of `Size` bytes side by side; Iterator adds what it gives.
+template <class Iterator, class Byte, std::size_t Size>
+class strided {
+ public:
+  constexpr strided() = default;
+  constexpr explicit strided(Byte* at) noexcept : at_(at) {}
+
+  constexpr Iterator& operator+=(std::ptrdiff_t n) noexcept {
+    at_ += n * step;
+    return self();
+  }
+  constexpr Iterator& operator-=(std::ptrdiff_t n) noexcept { return *this += -n; }
+  constexpr Iterator& operator++() noexcept { return *this += 1; }
+  constexpr Iterator& operator--() noexcept { return *this -= 1; }
+  constexpr Iterator operator++(int) noexcept {
+    const Iterator before = self();
+    ++*this;
+    return before;
+  }
+  constexpr Iterator operator--(int) noexcept {
+    const Iterator before = self();
+    --*this;
+    return before;
+  }
+  [[nodiscard]] friend constexpr Iterator operator+(Iterator it, std::ptrdiff_t n) noexcept { return it += n; }
+  [[nodiscard]] friend constexpr Iterator operator+(std::ptrdiff_t n, Iterator it) noexcept { return it += n; }
+  [[nodiscard]] friend constexpr Iterator operator-(Iterator it, std::ptrdiff_t n) noexcept { return it -= n; }
+  [[nodiscard]] friend constexpr std::ptrdiff_t operator-(const Iterator& a, const Iterator& b) noexcept {
+    return (a.at_ - b.at_) / step;
+  }
+  [[nodiscard]] friend constexpr bool operator==(const Iterator& a, const Iterator& b) noexcept { return a.at_ == b.at_; }
+  [[nodiscard]] friend constexpr std::strong_ordering operator<=>(const Iterator& a, const Iterator& b) noexcept {
+    return a.at_ <=> b.at_;
+  }
+
+ protected:
+  Byte* at_ = nullptr;
+
+ private:
+  static constexpr std::ptrdiff_t step = static_cast<std::ptrdiff_t>(Size);
+  [[nodiscard]] constexpr Iterator& self() noexcept { return static_cast<Iterator&>(*this); }
+};
+
+}  // namespace detail
+
 /// Records of one schema and fixed size, side by side: a random-access range of record<S, O>. A view.
 /// A loop over it has no checks left, so that compilers vectorise it.
 template <schema S, order O>
@@ -39,44 +86,17 @@ class record_span {
 
 template <schema S, order O>
   requires(!has_payload<S> && !detail::varying<S>)
-class record_span<S, O>::iterator {
+class record_span<S, O>::iterator : public detail::strided<iterator, const std::byte, size_of<S>> {
  public:
   using value_type = record<S, O>;
   using difference_type = std::ptrdiff_t;
   using iterator_concept = std::random_access_iterator_tag;
 
   constexpr iterator() = default;
-  constexpr explicit iterator(const std::byte* at) noexcept : at_(at) {}
+  constexpr explicit iterator(const std::byte* at) noexcept : iterator::strided(at) {}
 
-  [[nodiscard]] constexpr record<S, O> operator*() const noexcept { return record<S, O>(at_); }
+  [[nodiscard]] constexpr record<S, O> operator*() const noexcept { return record<S, O>(this->at_); }
   [[nodiscard]] constexpr record<S, O> operator[](difference_type n) const noexcept { return *(*this + n); }
-  constexpr iterator& operator+=(difference_type n) noexcept {
-    at_ += n * step;
-    return *this;
-  }
-  constexpr iterator& operator-=(difference_type n) noexcept { return *this += -n; }
-  constexpr iterator& operator++() noexcept { return *this += 1; }
-  constexpr iterator& operator--() noexcept { return *this -= 1; }
-  constexpr iterator operator++(int) noexcept {
-    const iterator before = *this;
-    ++*this;
-    return before;
-  }
-  constexpr iterator operator--(int) noexcept {
-    const iterator before = *this;
-    --*this;
-    return before;
-  }
-  [[nodiscard]] friend constexpr iterator operator+(iterator it, difference_type n) noexcept { return it += n; }
-  [[nodiscard]] friend constexpr iterator operator+(difference_type n, iterator it) noexcept { return it += n; }
-  [[nodiscard]] friend constexpr iterator operator-(iterator it, difference_type n) noexcept { return it -= n; }
-  [[nodiscard]] friend constexpr difference_type operator-(iterator a, iterator b) noexcept { return (a.at_ - b.at_) / step; }
-  [[nodiscard]] friend constexpr bool operator==(iterator a, iterator b) noexcept { return a.at_ == b.at_; }
-  [[nodiscard]] friend constexpr std::strong_ordering operator<=>(iterator a, iterator b) noexcept { return a.at_ <=> b.at_; }
-
- private:
-  static constexpr difference_type step = static_cast<difference_type>(size_of<S>);
-  const std::byte* at_ = nullptr;
 };
 
 /// Calls `on_run(record_span)` for each run of common records (records of the format's most frequent kind that follow one

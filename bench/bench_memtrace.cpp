@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading final memtraces: per-window counts against a hand-written loop, typed records, finding windows, opening one by an
-// index, and the packings against unpacking alone. Trace: the plain file that BACKSIGHT_MEMTRACE_FILE names, or one made in
-// memory from a fixed seed (64 MB; 1 MB with BACKSIGHT_BENCH_SMALL).
+// Reading final memtraces: per-window counts against a hand-written loop, typed records, finding windows, opening one
+// by an index, and the packings against unpacking alone. Trace: the plain file that BACKSIGHT_MEMTRACE_FILE names, or
+// one made in memory from a fixed seed (64 MB; 1 MB with BACKSIGHT_BENCH_SMALL).
 #include <cstdio>
 #include <cstdlib>
 #include <random>
@@ -33,7 +33,9 @@ std::vector<std::byte> make_trace(std::size_t size) {
     item.set(entry_record::type, type).set(entry_record::size, length).set(entry_record::addr, value);
     bytes.insert(bytes.end(), item.bytes().begin(), item.bytes().end());
   };
-  const auto marker = [&](marker_type type, std::uint64_t value) { put(trace_type::marker, static_cast<std::uint16_t>(type), value); };
+  const auto marker = [&](marker_type type, std::uint64_t value) {
+    put(trace_type::marker, static_cast<std::uint16_t>(type), value);
+  };
   put(trace_type::header, 0, 7);
   marker(marker_type::version, 7);
   marker(marker_type::filetype, 0xc40);
@@ -46,11 +48,13 @@ std::vector<std::byte> make_trace(std::size_t size) {
     marker(marker_type::window_id, window++);
     marker(marker_type::cpu_id, 0);
     for (std::size_t instructions = 0; instructions < 1000000 && bytes.size() < size;) {
-      const std::uint64_t base = 0x400000 + random() % 64 * 256, length = 4 + random() % 12, rounds = 1 + random() % 200;
+      const std::uint64_t base = 0x400000 + random() % 64 * 256, length = 4 + random() % 12,
+                          rounds = 1 + random() % 200;
       for (std::uint64_t round = 0; round < rounds; ++round) {
         for (std::uint64_t i = 0; i < length; ++i) {
           put(i + 1 == length ? trace_type::instr_taken_jump : trace_type::instr, 4, base + i * 4);
-          if (i % 3 == 1) put(i % 2 == 0 ? trace_type::read : trace_type::write, 8, 0x7f0000000000 + round * 64 + i * 8);
+          if (i % 3 == 1)
+            put(i % 2 == 0 ? trace_type::read : trace_type::write, 8, 0x7f0000000000 + round * 64 + i * 8);
         }
         instructions += length;
       }
@@ -94,7 +98,8 @@ void compare(byte_view bytes) {
   bool same = hand.size() == counter.sections().size();
   for (std::size_t i = 0; same && i < hand.size(); ++i) {
     const record_counts& c = counter.sections()[i].counts;
-    same = hand[i].instructions == c.instructions && hand[i].loads == c.loads && hand[i].stores == c.stores && hand[i].non_fetched == c.non_fetched;
+    same = hand[i].instructions == c.instructions && hand[i].loads == c.loads && hand[i].stores == c.stores &&
+           hand[i].non_fetched == c.non_fetched;
   }
   if (!same) {
     std::fputs("bench_memtrace: the counts differ from those of the hand-written loop\n", stderr);

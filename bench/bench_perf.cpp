@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A checked walk over the records of a perf.data stream with the members of its samples read, against loops written by hand.
+// A checked walk over the records of a perf.data stream with the members of its samples read, against loops written by
+// hand.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -15,8 +16,9 @@ using namespace backsight;
 
 namespace {
 
-constexpr std::uint64_t of_chains = perf::mask_of(perf::sample_field::ip, perf::sample_field::tid, perf::sample_field::time,
-                                                  perf::sample_field::period, perf::sample_field::callchain);
+constexpr std::uint64_t of_chains =
+    perf::mask_of(perf::sample_field::ip, perf::sample_field::tid, perf::sample_field::time, perf::sample_field::period,
+                  perf::sample_field::callchain);
 constexpr std::uint64_t of_stacks =
     of_chains | perf::mask_of(perf::sample_field::addr, perf::sample_field::data_src, perf::sample_field::regs_user,
                               perf::sample_field::stack_user);
@@ -30,15 +32,18 @@ void append(std::vector<std::byte>& to, T value) {
   to.insert(to.end(), bytes, bytes + sizeof(T));
 }
 
-/// Samples of `--call-graph fp`, or of `--call-graph dwarf`, with a mapping after every hundredth and a round after every 500th.
+/// Samples of `--call-graph fp`, or of `--call-graph dwarf`, with a mapping after every hundredth and a round after
+/// every 500th.
 std::vector<std::byte> make(bool stacks) {
-  const std::size_t size = std::getenv("BACKSIGHT_BENCH_SMALL") != nullptr ? std::size_t{1} << 20 : std::size_t{64} << 20;
+  const std::size_t size =
+      std::getenv("BACKSIGHT_BENCH_SMALL") != nullptr ? std::size_t{1} << 20 : std::size_t{64} << 20;
   std::vector<std::byte> out;
   out.reserve(size + 8192);
   std::mt19937_64 random(1);
   for (std::uint64_t i = 0; out.size() < size; ++i) {
     const std::uint64_t entries = 3 + random() % 24;
-    const std::size_t members = 8 * (4 + (stacks ? 1 : 0) + 1 + entries + (stacks ? 1 + register_count + 1 + stack_size / 8 + 1 + 1 : 0));
+    const std::size_t members =
+        8 * (4 + (stacks ? 1 : 0) + 1 + entries + (stacks ? 1 + register_count + 1 + stack_size / 8 + 1 + 1 : 0));
     append<std::uint32_t>(out, 9);
     append<std::uint16_t>(out, 2);
     append<std::uint16_t>(out, static_cast<std::uint16_t>(8 + members));

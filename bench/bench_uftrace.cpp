@@ -27,7 +27,8 @@ const std::vector<std::byte>& input() {
       const bool enter = depth == 0 || (depth < 60 && random() % 2 == 0);
       if (!enter) --depth;
       time += random() % 200;
-      const std::uint64_t word = (0x555555550000 + random() % 170 * 64) << 16 | depth << 6 | 5U << 3 | (enter ? 0U : 1U);
+      const std::uint64_t word =
+          (0x555555550000 + random() % 170 * 64) << 16 | depth << 6 | 5U << 3 | (enter ? 0U : 1U);
       store<order::little>(made.data() + i * 16, time);
       store<order::little>(made.data() + i * 16 + 8, word);
       if (enter) ++depth;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Unwinding of stack samples and of the own process, beside GNU libunwind, elfutils libdw and libgcc.
-// Samples: BACKSIGHT_STACKS names an unpacked sample file, BACKSIGHT_STACKS_ELF the folder of its ELF files; without them
-// only the own process is measured. BACKSIGHT_STACKS_SOURCE keeps the samples of one program,
-// BACKSIGHT_COMPILED names folders of compiled unwinders, BACKSIGHT_RUST_PEERS the library that bench/peers/build.sh makes of framehop
-// and gimli. Before a way is timed, it is told in how many samples it is right. `warm` touches the bytes of a group of samples just
-// before their walks are timed, `cold` does not.
+// Samples: BACKSIGHT_STACKS names an unpacked sample file, BACKSIGHT_STACKS_ELF the folder of its ELF files; without
+// them only the own process is measured. BACKSIGHT_STACKS_SOURCE keeps the samples of one program,
+// BACKSIGHT_COMPILED names folders of compiled unwinders, BACKSIGHT_RUST_PEERS the library that bench/peers/build.sh
+// makes of framehop and gimli. Before a way is timed, it is told in how many samples it is right. `warm` touches the
+// bytes of a group of samples just before their walks are timed, `cold` does not.
 #include <unwind.h>
 
 #include <algorithm>
@@ -96,7 +96,8 @@ void run(benchmark::State& state, bool warm, Walk&& walk, bool may_err = false) 
   std::size_t right = 0;
   for (const auto& s : all) {
     const std::size_t count = walk(s, pcs.data());
-    const bool same = count == s.expected.front().size() && std::equal(pcs.data(), pcs.data() + count, s.expected.front().begin());
+    const bool same =
+        count == s.expected.front().size() && std::equal(pcs.data(), pcs.data() + count, s.expected.front().begin());
     right += same ? std::size_t{1} : std::size_t{0};
     if (!same && !may_err) return state.SkipWithError("a sample's pcs differ from the expected ones");
   }
@@ -391,8 +392,8 @@ const descent* in_signal = nullptr;
   else local[1] = descend(to, depth - 1);
   return local[0] + local[1];
 }
-/// Its frame is aligned to more than the ABI asks for and has room of a size that is known late: compilers keep the CFA in
-/// memory then (DRAP).
+/// Its frame is aligned to more than the ABI asks for and has room of a size that is known late: compilers keep the CFA
+/// in memory then (DRAP).
 [[gnu::noinline]] std::uint64_t descend_aligned(const descent& to, unsigned depth) {
   alignas(64) volatile std::uint64_t local[8] = {depth};
   volatile auto* const space = static_cast<volatile char*>(__builtin_alloca(depth + 16));
@@ -412,7 +413,8 @@ const descent* in_signal = nullptr;
   return local[0] + local[1];
 }
 
-/// Registers the ways of unwinding `frames` frames (about 13 of them are of the bench itself), one of another kind among them.
+/// Registers the ways of unwinding `frames` frames (about 13 of them are of the bench itself), one of another kind
+/// among them.
 void add_own(const std::string& name, frames_above kind, unsigned frames) {
   for (const auto& [word, which] : {std::pair{"backsight_cached", way::cached}, std::pair{"backsight", way::uncached},
 #if defined(BACKSIGHT_HAS_LIBUNWIND)
@@ -468,10 +470,15 @@ int main(int count, char** words) {
       for (const bool warm : {false, true}) {
         const std::string kind = warm ? "samples_warm/" : "samples_cold/";
         add(kind + "framehop", [warm](benchmark::State& state) {
-          run(state, warm, [](const stack_samples::sample& s, std::uint64_t* pcs) { return rust.walk_framehop(s, pcs, room); }, true);
+          run(
+              state, warm,
+              [](const stack_samples::sample& s, std::uint64_t* pcs) { return rust.walk_framehop(s, pcs, room); },
+              true);
         });
         add(kind + "gimli", [warm](benchmark::State& state) {
-          run(state, warm, [](const stack_samples::sample& s, std::uint64_t* pcs) { return rust.walk_gimli(s, pcs, room); }, true);
+          run(
+              state, warm,
+              [](const stack_samples::sample& s, std::uint64_t* pcs) { return rust.walk_gimli(s, pcs, room); }, true);
         });
       }
     } else {

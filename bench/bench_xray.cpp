@@ -62,21 +62,25 @@ std::vector<std::byte> make_log(std::size_t size, unsigned metadata_every) {
   for (std::int32_t buffer = 0; bytes.size() < size; ++buffer) {
     const std::size_t extents_at = bytes.size();
     writer.put(log_writer::metadata<buffer_extents_record>(metadata_kind::buffer_extents));
-    writer.put(log_writer::metadata<new_buffer_record>(metadata_kind::new_buffer).set(new_buffer_record::thread_id, 100 + buffer % 4));
+    writer.put(log_writer::metadata<new_buffer_record>(metadata_kind::new_buffer)
+                   .set(new_buffer_record::thread_id, 100 + buffer % 4));
     writer.put(log_writer::metadata<wall_clock_time_record>(metadata_kind::wall_clock_time)
                    .set(wall_clock_time_record::seconds, static_cast<std::uint64_t>(buffer)));
     writer.put(log_writer::metadata<pid_record>(metadata_kind::pid).set(pid_record::pid, 100));
-    writer.put(log_writer::metadata<new_cpu_id_record>(metadata_kind::new_cpu_id).set(new_cpu_id_record::absolute_tsc, tsc));
+    writer.put(
+        log_writer::metadata<new_cpu_id_record>(metadata_kind::new_cpu_id).set(new_cpu_id_record::absolute_tsc, tsc));
     std::vector<std::uint32_t> stack;
     while (bytes.size() - extents_at < (1U << 18) - 400) {
       const auto roll = static_cast<std::uint32_t>(random());
       if (roll % metadata_every == 0) {
         tsc += 1000;
         if ((roll >> 16) % 2 == 0) {
-          writer.put(log_writer::metadata<tsc_wrap_record>(metadata_kind::tsc_wrap).set(tsc_wrap_record::absolute_tsc, tsc));
+          writer.put(
+              log_writer::metadata<tsc_wrap_record>(metadata_kind::tsc_wrap).set(tsc_wrap_record::absolute_tsc, tsc));
         } else {
           writer.put(log_writer::metadata<custom_event_record_v5>(metadata_kind::custom_event)
-                         .set(custom_event_record_v5::event_size, 24).set(custom_event_record_v5::tsc_delta, 3));
+                         .set(custom_event_record_v5::event_size, 24)
+                         .set(custom_event_record_v5::tsc_delta, 3));
           bytes.insert(bytes.end(), 24, std::byte{'x'});
         }
         continue;
@@ -176,7 +180,8 @@ totals by_runs(const records& block) {
 template <class Walk>
 totals over_blocks(const xray::log& opened, Walk walk) {
   totals out;
-  for (const xray::block& block : xray::fdr_blocks<order::little>(opened)) out += walk(block.records<order::little>(opened.version()));
+  for (const xray::block& block : xray::fdr_blocks<order::little>(opened))
+    out += walk(block.records<order::little>(opened.version()));
   return out;
 }
 
@@ -184,7 +189,8 @@ totals by_parallel_blocks(const xray::log& opened, unsigned threads) {
   std::vector<xray::block> blocks;
   for (const xray::block& block : xray::fdr_blocks<order::little>(opened)) blocks.push_back(block);
   totals out;
-  for (const totals& part : analysis::for_each_part<totals>(blocks.size(), threads, [&](totals& sum, std::size_t index) {
+  for (const totals& part :
+       analysis::for_each_part<totals>(blocks.size(), threads, [&](totals& sum, std::size_t index) {
          sum += by_range_for(blocks[index].records<order::little>(opened.version()));
        })) {
     out += part;
@@ -277,7 +283,8 @@ void check(input& in) {
   require(over_blocks(in.log(), by_for_each) == in.expected, "for_each");
   require(over_blocks(in.log(), by_visit) == in.expected, "visit");
   require(over_blocks(in.log(), by_runs) == in.expected, "for_each_run");
-  for (const unsigned threads : {1U, 2U, 4U}) require(by_parallel_blocks(in.log(), threads) == in.expected, "the parallel walk");
+  for (const unsigned threads : {1U, 2U, 4U})
+    require(by_parallel_blocks(in.log(), threads) == in.expected, "the parallel walk");
   require(events_by_library(in.log()) == events_by_hand(in.body()), "the events");
   require(events_by_callback(in.log()) == events_by_hand(in.body()), "for_each_event");
 }
@@ -297,7 +304,8 @@ void add(const std::string& name, const input& in, F work) {
 }
 
 void add_all(const std::string& log, const input& in) {
-  add(log + "/word_sum", in, [](const input& it) { return baseline::word_sum(characters(it.body()), it.body().size()); });
+  add(log + "/word_sum", in,
+      [](const input& it) { return baseline::word_sum(characters(it.body()), it.body().size()); });
   add(log + "/pointer_loop", in, [](const input& it) { return by_hand(it.body()); });
   add(log + "/range_for", in, [](const input& it) { return over_blocks(it.log(), by_range_for); });
   add(log + "/for_each", in, [](const input& it) { return over_blocks(it.log(), by_for_each); });
@@ -320,7 +328,8 @@ void add_all(const std::string& log, const input& in) {
 
 int main(int argc, char** argv) {
   benchmark::Initialize(&argc, argv);
-  const std::size_t size = std::getenv("BACKSIGHT_BENCH_SMALL") != nullptr ? std::size_t{1} << 20 : std::size_t{1} << 28;
+  const std::size_t size =
+      std::getenv("BACKSIGHT_BENCH_SMALL") != nullptr ? std::size_t{1} << 20 : std::size_t{1} << 28;
   input few, many, file;
   few.made = make_log(size, 10000);
   few.bytes = few.made;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The same samples through GNU libunwind (remote accessors, search in .eh_frame_hdr) and elfutils libdw, where installed, and
-// through framehop and gimli, from the library that bench/peers/build.sh makes.
+// The same samples through GNU libunwind (remote accessors, search in .eh_frame_hdr) and elfutils libdw, where
+// installed, and through framehop and gimli, from the library that bench/peers/build.sh makes.
 
 #include <dlfcn.h>
 
@@ -31,7 +31,8 @@ namespace peers {
 using backsight::cli::sample_corpus;
 using backsight::cli::stack_samples;
 
-/// The file bytes of a process by load address, sorted: the read-only data that holds .eh_frame is not part of the maps.
+/// The file bytes of a process by load address, sorted: the read-only data that holds .eh_frame is not part of the
+/// maps.
 struct mapped_bytes {
   std::uint64_t begin = 0;
   backsight::byte_view bytes;
@@ -86,13 +87,15 @@ class rust_peers {
     if (handle_ == nullptr) return;
     find(make_, "peers_new"), find(free_, "peers_free"), find(process_, "peers_process");
     find(framehop_, "peers_walk_framehop"), find(gimli_, "peers_walk_gimli");
-    if (make_ == nullptr || free_ == nullptr || process_ == nullptr || framehop_ == nullptr || gimli_ == nullptr) return;
+    if (make_ == nullptr || free_ == nullptr || process_ == nullptr || framehop_ == nullptr || gimli_ == nullptr)
+      return;
     peers_ = make_();
     for (const auto& space : corpus.spaces) {
       std::vector<module_of> modules;
       for (const auto& m : space.objects()) {
         module_of one{m.begin, m.end, m.bias, {}, {}};
-        if (const auto found = backsight::cfi::find_frame_section(corpus.images[m.id], backsight::cfi::section_kind::eh_frame))
+        if (const auto found =
+                backsight::cfi::find_frame_section(corpus.images[m.id], backsight::cfi::section_kind::eh_frame))
           one.eh_frame = {found->bytes.data(), found->bytes.size(), found->info.address};
         if (const auto found = backsight::cfi::find_frame_header(corpus.images[m.id]))
           one.header = {found->bytes.data(), found->bytes.size(), found->info.address};

@@ -123,7 +123,9 @@ struct value_record {
 };
 struct width_format : tagged_format<order::little, width_record, value_record> {
   using context = width_state;
-  static constexpr void advance(context& in, const record<width_record, byte_order>& item) noexcept { in.width = item[width_record::width]; }
+  static constexpr void advance(context& in, const record<width_record, byte_order>& item) noexcept {
+    in.width = item[width_record::width];
+  }
   static constexpr payload_result payload_size(const record<value_record, byte_order>&, const context& in) noexcept {
     return std::size_t{in.width};
   }
@@ -151,7 +153,8 @@ struct tick_format : tagged_format<order::little, tick, mark> {
 // [common]
 
 // [checked]
-/// The writer packs this word by shifts, so that `kind` has its lowest bits in either byte order; a CRC follows the data that it covers.
+/// The writer packs this word by shifts, so that `kind` has its lowest bits in either byte order; a CRC follows the
+/// data that it covers.
 struct sealed {
   static constexpr const char* name = "sealed";
   static constexpr field<"kind", std::uint16_t, 4> kind{};
@@ -190,7 +193,10 @@ int main() {
   // Counts, sizes, constants and repeated members follow from what is set.
   std::vector<std::byte> list, file;
   const std::int16_t values[] = {-1, 300};
-  errc code = record_builder<attribute, order::big>{}.set(attribute::tag, 7).set(attribute::value, bytes<'o', 'n', 'e'>).append_to(list);
+  errc code = record_builder<attribute, order::big>{}
+                  .set(attribute::tag, 7)
+                  .set(attribute::value, bytes<'o', 'n', 'e'>)
+                  .append_to(list);
   const auto append = [&](auto&& builder) {
     if (code == errc::ok) code = builder.append_to(file);
   };
@@ -260,22 +266,28 @@ int main() {
   // [seal]
   // The builder fills in the checksum; a record in which it differs is refused.
   std::vector<std::byte> sealed_bytes;
-  code = record_builder<sealed, order::big>{}.set(sealed::kind, 1).set(sealed::data, bytes<'d', 'a', 't', 'a'>).append_to(sealed_bytes);
+  code = record_builder<sealed, order::big>{}
+             .set(sealed::kind, 1)
+             .set(sealed::data, bytes<'d', 'a', 't', 'a'>)
+             .append_to(sealed_bytes);
   sealed_bytes[3] ^= std::byte{1};
   const trace_error broken = record_range<tagged_format<order::big, sealed>>(sealed_bytes).validate();
   std::printf("%s at %u\n", message(broken.code), static_cast<unsigned>(broken.offset));
   // [seal]
 
   // [sort]
-  // Records of one size are sorted where they lie; a member is a projection, of whole ranges too where a format has one kind.
+  // Records of one size are sorted where they lie; a member is a projection, of whole ranges too where a format has one
+  // kind.
   std::array<std::byte, 12> stored = bytes<2, 0, 30, 0, 1, 0, 20, 0, 3, 0, 10, 0>;
   std::ranges::sort(mutable_record_span<own::message, order::little>(stored), {}, own::message::at);
   const record_range<own::messages> messages(stored);
-  std::printf("first %d, greatest %d\n", (*messages.begin())[own::message::id], std::ranges::max(messages, {}, own::message::id)[own::message::at]);
+  std::printf("first %d, greatest %d\n", (*messages.begin())[own::message::id],
+              std::ranges::max(messages, {}, own::message::id)[own::message::at]);
   // [sort]
 
   // [parallel]
-  // Parts for threads. Where all records have one size, split() does it without a walk; split_by_walk() serves every format.
+  // Parts for threads. Where all records have one size, split() does it without a walk; split_by_walk() serves every
+  // format.
   std::vector<record_part<width_format>> parts;
   split_by_walk(widths, 2, std::back_inserter(parts));
   std::vector<std::size_t> counts(parts.size());
@@ -292,7 +304,8 @@ int main() {
   const auto print_reading = [](unsigned bits, byte_view data) {
     with_layout<readings, order::little, 5, 7>(bits, [&](auto item) {
       if (item.find(data)) return;
-      std::printf("time %u, cpu %s, value %d\n", item[reading::time], item.has(reading::cpu) ? "there" : "not there", item[reading::value]);
+      std::printf("time %u, cpu %s, value %d\n", item[reading::time], item.has(reading::cpu) ? "there" : "not there",
+                  item[reading::value]);
     });
   };
   print_reading(5, bytes<9, 0, 0, 0, 0xfe, 0xff>);

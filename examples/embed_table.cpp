@@ -22,19 +22,26 @@ int main(int count, char** words) {
   const auto image = backsight::elf::open(file->bytes());
   const auto frames = image ? cfi::find_frame_section(*image, cfi::section_kind::eh_frame)
                             : backsight::result<cfi::frame_section>(image.error());
-  if (!frames) return std::fprintf(stderr, "%s:%llu: %s\n", words[1], static_cast<unsigned long long>(frames.error().offset), message(frames.error().code)), 1;
+  if (!frames)
+    return std::fprintf(stderr, "%s:%llu: %s\n", words[1], static_cast<unsigned long long>(frames.error().offset),
+                        message(frames.error().code)),
+           1;
 
   // [embed]
   // Build the table and save it; positions do not matter, so the file is the section.
   const cfi::section<backsight::order::little> section(frames->bytes, frames->info);
-  const auto table = cfi::build_table<cfi::arch::x86_64>(section, {cfi::table_profile::callee_saved, image->build_id()});
+  const auto table =
+      cfi::build_table<cfi::arch::x86_64>(section, {cfi::table_profile::callee_saved, image->build_id()});
   if (!table) return 1;
-  const auto folder = std::filesystem::temp_directory_path() / ("embed-" + std::to_string(std::rand()) + "-" + std::filesystem::path(words[1]).filename().string());
+  const auto folder = std::filesystem::temp_directory_path() / ("embed-" + std::to_string(std::rand()) + "-" +
+                                                                std::filesystem::path(words[1]).filename().string());
   std::filesystem::create_directories(folder);
   const std::string saved = (folder / "table").string(), with_table = (folder / "object").string();
   const auto bytes = table->bytes();
-  std::ofstream(saved, std::ios::binary).write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-  const std::string command = "objcopy --add-section .backsight_table='" + saved + "' '" + words[1] + "' '" + with_table + "'";
+  std::ofstream(saved, std::ios::binary)
+      .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  const std::string command =
+      "objcopy --add-section .backsight_table='" + saved + "' '" + words[1] + "' '" + with_table + "'";
   if (std::system(command.c_str()) != 0) return 1;
   // [embed]
 
@@ -53,7 +60,9 @@ int main(int count, char** words) {
     const std::byte* const here = table->view().find(address);
     const std::byte* const there = found->find(address);
     ++rows;
-    if ((here == nullptr) == (there == nullptr) && (here == nullptr || std::memcmp(here, there, found->rule_bytes()) == 0)) ++equal;
+    if ((here == nullptr) == (there == nullptr) &&
+        (here == nullptr || std::memcmp(here, there, found->rule_bytes()) == 0))
+      ++equal;
   });
   std::printf("%zu of %zu rows found in the section\n", equal, rows);
   std::filesystem::remove_all(folder);

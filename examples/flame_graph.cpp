@@ -33,8 +33,8 @@ bool write_flames(const backsight::any_call_trace& trace, const char* path) {
 int main(int count, char** words) {
   if (count != 2) return std::fprintf(stderr, "usage: flame_graph TRACE\n"), 2;
   bool good = false;
-  const auto error =
-      backsight::io::with_call_trace(words[1], [&](const backsight::any_call_trace& trace) { good = write_flames(trace, words[1]); });
+  const auto error = backsight::io::with_call_trace(
+      words[1], [&](const backsight::any_call_trace& trace) { good = write_flames(trace, words[1]); });
   if (error)
     std::fprintf(stderr, "%s:%llu: %s\n", words[1], static_cast<unsigned long long>(error.offset), message(error.code));
   return good ? 0 : 1;

@@ -18,10 +18,18 @@ struct chunk {
   static constexpr field<"type", std::array<std::byte, 4>> type{};
   static constexpr layout fields{length, type};
 };
-struct palette : chunk { static constexpr const char* name = "PLTE"; };
-struct image_data : chunk { static constexpr const char* name = "IDAT"; };
-struct image_end : chunk { static constexpr const char* name = "IEND"; };
-struct other_chunk : chunk { static constexpr const char* name = "chunk"; };
+struct palette : chunk {
+  static constexpr const char* name = "PLTE";
+};
+struct image_data : chunk {
+  static constexpr const char* name = "IDAT";
+};
+struct image_end : chunk {
+  static constexpr const char* name = "IEND";
+};
+struct other_chunk : chunk {
+  static constexpr const char* name = "chunk";
+};
 
 /// The first chunk, of a fixed size: how large the image is (PNG specification, section 11.2.1).
 struct image_header {
@@ -34,7 +42,8 @@ struct image_header {
   static constexpr field<"bit_depth", std::uint8_t> bit_depth{};
   static constexpr field<"colour_type", std::uint8_t> colour_type{};
   static constexpr field<"crc", std::uint32_t> crc{};
-  static constexpr layout fields{length, type, at<8>(width), at<12>(height), bit_depth, colour_type, padding<24>{}, crc};
+  static constexpr layout fields{length,    type,        at<8>(width),  at<12>(height),
+                                 bit_depth, colour_type, padding<24>{}, crc};
 };
 static_assert(schema<image_header>);
 // [schemas]
@@ -90,7 +99,8 @@ int main(int count, char** words) {
   constexpr std::size_t signature = 8;
   if (file.partial().bytes().size() < signature) return 1;
   const record_range<png_format> chunks(file.partial().bytes().subspan(signature), {}, signature);
-  if (const trace_error error = chunks.validate()) std::printf("%u: %s\n", static_cast<unsigned>(error.offset), message(error.code));
+  if (const trace_error error = chunks.validate())
+    std::printf("%u: %s\n", static_cast<unsigned>(error.offset), message(error.code));
 
   using tolerant = record_range<png_format, grammar_check::ignored>;
   for_each_salvaging(
@@ -101,9 +111,13 @@ int main(int count, char** words) {
                         [&](record<image_header, order::big> header) { print(std::back_inserter(line), header); },
                         [&]<schema S>(record<S, order::big>) { line = name_of_schema<S>(); },
                     });
-        std::printf("%u: %s, %u bytes\n", static_cast<unsigned>(item.offset()), line.c_str(), static_cast<unsigned>(item.bytes().size()));
+        std::printf("%u: %s, %u bytes\n", static_cast<unsigned>(item.offset()), line.c_str(),
+                    static_cast<unsigned>(item.bytes().size()));
       },
-      [](fault skipped) { std::printf("%u: skipped %u bytes\n", static_cast<unsigned>(skipped.offset), static_cast<unsigned>(skipped.skipped)); });
+      [](fault skipped) {
+        std::printf("%u: skipped %u bytes\n", static_cast<unsigned>(skipped.offset),
+                    static_cast<unsigned>(skipped.skipped));
+      });
   // [walk]
   return 0;
 }

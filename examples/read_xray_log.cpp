@@ -14,7 +14,8 @@ int main(int count, char** words) {
   const auto file = backsight::io::mapped_file::open(words[1]);
   const auto log = xray::open(file.partial().bytes());
   if (!log) {
-    std::fprintf(stderr, "%s:%llu: %s\n", words[1], static_cast<unsigned long long>(log.error().offset), message(log.error().code));
+    std::fprintf(stderr, "%s:%llu: %s\n", words[1], static_cast<unsigned long long>(log.error().offset),
+                 message(log.error().code));
     return 1;
   }
   std::map<std::uint32_t, unsigned> calls;
@@ -23,7 +24,9 @@ int main(int count, char** words) {
       [&](const xray::event& event) {
         if (event.kind == backsight::event_kind::enter) ++calls[event.function];
       },
-      [](const backsight::fault& fault) { std::printf("skipped %llu bytes\n", static_cast<unsigned long long>(fault.skipped)); });
+      [](const backsight::fault& fault) {
+        std::printf("skipped %llu bytes\n", static_cast<unsigned long long>(fault.skipped));
+      });
   for (const auto& [function, times] : calls) std::printf("function %u: %u calls\n", function, times);
   // [count]
   return 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes a trace of any format as trace events for chrome://tracing, Perfetto or speedscope, without calls below a duration:
+// Writes a trace of any format as trace events for chrome://tracing, Perfetto or speedscope, without calls below a
+// duration:
 //     timeline TRACE [NANOSECONDS] > trace.json
 #include <cstdio>
 #include <cstdlib>

@@ -17,7 +17,8 @@ int main(int count, char** words) {
   // [top]
   const auto directory = io::uftrace_directory::open(words[1]);
   if (!directory) {
-    std::fprintf(stderr, "%s/info:%" PRIu64 ": %s\n", words[1], directory.error().offset, message(directory.error().code));
+    std::fprintf(stderr, "%s/info:%" PRIu64 ": %s\n", words[1], directory.error().offset,
+                 message(directory.error().code));
     return 1;
   }
   uftrace::resolver names(directory->recording());
@@ -31,13 +32,15 @@ int main(int count, char** words) {
   // [top]
   std::vector<std::pair<std::uint64_t, std::uint64_t>> sorted;
   for (const auto& [function, self] : self_times) sorted.emplace_back(self, function);
-  std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.first != b.first ? a.first > b.first : a.second < b.second; });
+  std::sort(sorted.begin(), sorted.end(),
+            [](const auto& a, const auto& b) { return a.first != b.first ? a.first > b.first : a.second < b.second; });
   sorted.resize(std::min<std::size_t>(sorted.size(), 10));
   for (const auto& [self, function] : sorted) {
     std::printf("%10" PRIu64 " ns  %s\n", self, names.name(static_cast<std::uint32_t>(function)).c_str());
   }
   for (const auto& [index, fault] : faults) {
-    std::fprintf(stderr, "%s:%" PRIu64 ": %s\n", directory->recording().data[index].file.c_str(), fault.offset, message(fault.code));
+    std::fprintf(stderr, "%s:%" PRIu64 ": %s\n", directory->recording().data[index].file.c_str(), fault.offset,
+                 message(fault.code));
   }
   return 0;
 }

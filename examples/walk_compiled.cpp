@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// walk_compiled FOLDER walks its own stack with compiled unwinders: one for each mapped object, kept in FOLDER by build-id.
+// walk_compiled FOLDER walks its own stack with compiled unwinders: one for each mapped object, kept in FOLDER by
+// build-id.
 #include <dlfcn.h>
 #include <execinfo.h>
 #include <link.h>
@@ -33,15 +34,22 @@ struct backsight_context {
 using deref_function = int (*)(void*, std::uint64_t, std::uint64_t*);
 using step_function = int (*)(backsight_context*, std::uint64_t, deref_function, void*);
 
-struct mapped { std::uint64_t begin, end, bias; std::string path; bool sought; step_function step; };
+struct mapped {
+  std::uint64_t begin, end, bias;
+  std::string path;
+  bool sought;
+  step_function step;
+};
 std::string folder;
 std::vector<mapped> objects;
 
 // [compile]
 step_function unwinder_of(const std::string& path) {
   const auto file = backsight::io::mapped_file::open(path.c_str());
-  const auto image = file ? backsight::elf::open(file->bytes()) : backsight::result<backsight::elf::image>(backsight::errc::io, 0);
-  const auto frames = image ? cfi::find_frame_section(*image, cfi::section_kind::eh_frame) : backsight::result<cfi::frame_section>(image.error());
+  const auto image =
+      file ? backsight::elf::open(file->bytes()) : backsight::result<backsight::elf::image>(backsight::errc::io, 0);
+  const auto frames = image ? cfi::find_frame_section(*image, cfi::section_kind::eh_frame)
+                            : backsight::result<cfi::frame_section>(image.error());
   if (!frames) return nullptr;
   std::string name;
   (void)backsight::text::hex_bytes(std::back_inserter(name), image->build_id());
@@ -49,9 +57,11 @@ step_function unwinder_of(const std::string& path) {
   if (!std::filesystem::exists(stem + ".so")) {
     const cfi::section<backsight::order::little> section(frames->bytes, frames->info);
     std::ofstream source(stem + ".c");
-    (void)unwinder_c::write<arch>(std::ostreambuf_iterator<char>(source), std::span(&section, 1), {.registers = unwinder_c::registers::all, .deref = true});
+    (void)unwinder_c::write<arch>(std::ostreambuf_iterator<char>(source), std::span(&section, 1),
+                                  {.registers = unwinder_c::registers::all, .deref = true});
     source.close();
-    if (std::system(("cc -std=c11 -O2 -fPIC -shared -o '" + stem + ".so' '" + stem + ".c'").c_str()) != 0) return nullptr;
+    if (std::system(("cc -std=c11 -O2 -fPIC -shared -o '" + stem + ".so' '" + stem + ".c'").c_str()) != 0)
+      return nullptr;
   }
   void* const handle = ::dlopen((stem + ".so").c_str(), RTLD_NOW | RTLD_LOCAL);
   return handle == nullptr ? nullptr : reinterpret_cast<step_function>(::dlsym(handle, "backsight_step"));
@@ -93,7 +103,7 @@ std::size_t walk(backsight_context& c, std::uint64_t* pcs, std::size_t room) {
   ::getcontext(&now);
   const auto& g = now.uc_mcontext.gregs;
   constexpr int places[] = {REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI, REG_RBP, REG_RSP, REG_R8,
-                            REG_R9, REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP};
+                            REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP};
   backsight_context c{unwinder_c::flag_pc_is_next, {}, 0};
   for (std::size_t slot = 0; slot < slots::count; ++slot) {
     c.r[slot] = static_cast<std::uint64_t>(g[places[slots::numbers.register_of[slot]]]);

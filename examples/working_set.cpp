@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The working set of each window of a final memtrace: the cache lines of data and code that it touches, window by window in
-// parallel, and those of all windows together.    working_set TRACE [LINE_SIZE]
+// The working set of each window of a final memtrace: the cache lines of data and code that it touches, window by
+// window in parallel, and those of all windows together.    working_set TRACE [LINE_SIZE]
 #include <cstdio>
 #include <cstdlib>
 
@@ -25,9 +25,10 @@ int main(int count, char** words) {
   std::printf("%6s %12s %10s %10s %10s\n", "window", "instructions", "data KiB", "code KiB", "idle us");
   for (std::size_t i = 0; i < sets.size(); ++i) {
     const memtrace::window& which = windows[i].which;
-    std::printf("%6llu %12llu %10.2f %10.2f %10llu\n", static_cast<unsigned long long>(which.ordinal.value_or(0)),
-                static_cast<unsigned long long>(which.instructions), static_cast<double>(sets[i].data_lines() * line) / 1024,
-                static_cast<double>(sets[i].code_lines() * line) / 1024, static_cast<unsigned long long>(which.idle_time));
+    std::printf(
+        "%6llu %12llu %10.2f %10.2f %10llu\n", static_cast<unsigned long long>(which.ordinal.value_or(0)),
+        static_cast<unsigned long long>(which.instructions), static_cast<double>(sets[i].data_lines() * line) / 1024,
+        static_cast<double>(sets[i].code_lines() * line) / 1024, static_cast<unsigned long long>(which.idle_time));
     all.merge(sets[i]);
   }
   // [working_set]

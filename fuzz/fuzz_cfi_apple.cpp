@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Mach-O file with compact unwinding: every entry and its row, for both machines, with the rows of its FDEs, and a table made of
-// them, which must open and have a rule where there is a row. Rows ascend; errors lie in the file.
+// A Mach-O file with compact unwinding: every entry and its row, for both machines, with the rows of its FDEs, and a
+// table made of them, which must open and have a rule where there is a row. Rows ascend; errors lie in the file.
 #include <cstdint>
 #include <cstdlib>
 

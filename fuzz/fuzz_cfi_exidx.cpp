@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The index of a 32-bit ARM file: every entry and its opcodes as a row, and a table made of the rows, which must open and have a
-// rule where there is a row. Rows ascend; errors lie in the file.
+// The index of a 32-bit ARM file: every entry and its opcodes as a row, and a table made of the rows, which must open
+// and have a rule where there is a row. Rows ascend; errors lie in the file.
 #include <cstdint>
 #include <cstdlib>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An SFrame section: every row read, as section and as rows of call frame information, and a table made of them, which must
-// open and have a rule where there is a row. Rows ascend.
+// An SFrame section: every row read, as section and as rows of call frame information, and a table made of them, which
+// must open and have a rule where there is a row. Rows ascend.
 #include <cstdint>
 #include <cstdlib>
 

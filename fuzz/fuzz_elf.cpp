@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ELF files of any class and byte order, and mapped images: sections, segments, symbols, relocations, notes, look-up of
-// addresses, XRay's instrumentation map, and where symbols lie in the file. Core files: notes, memory, and a walk of each thread.
+// addresses, XRay's instrumentation map, and where symbols lie in the file. Core files: notes, memory, and a walk of
+// each thread.
 #include <cstdint>
 
 #include <backsight/cfi/core_registers.hpp>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The formats of examples/formats: captures, protobuf messages, line tables; every record, part and member through the printers.
+// The formats of examples/formats: captures, protobuf messages, line tables; every record, part and member through the
+// printers.
 #include "../tests/formats/walks.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -20,7 +20,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         first = false;
         last = item.offset();
         visit(item, [&](const auto& typed) {
-          for_each_member<typename std::remove_cvref_t<decltype(typed)>::schema_type>([&](auto, auto index) { sum += sizeof(typed.template member_at<index>()); });
+          for_each_member<typename std::remove_cvref_t<decltype(typed)>::schema_type>(
+              [&](auto, auto index) { sum += sizeof(typed.template member_at<index>()); });
         });
       },
       [](const fault&) {});

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packed memtraces: zip archives, gzip and zlib streams, LZ4 frames and the snappy framing, with a limit on what they unfold to.
+// Packed memtraces: zip archives, gzip and zlib streams, LZ4 frames and the snappy framing, with a limit on what they
+// unfold to.
 #include <cstdint>
 #include <cstdlib>
 #include <vector>

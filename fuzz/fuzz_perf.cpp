@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// perf.data files and jitdumps: open, features, every member of every record through print, samples, the order of delivery with and
-// without unfolding, processes and their mappings over time, stacks. Whatever layout the attributes ask for, samples are also read
-// with others.
+// perf.data files and jitdumps: open, features, every member of every record through print, samples, the order of
+// delivery with and without unfolding, processes and their mappings over time, stacks. Whatever layout the attributes
+// ask for, samples are also read with others.
 #include <cstddef>
 #include <cstdint>
 #include <memory>

@@ -50,10 +50,12 @@ constexpr std::string_view header_of_kernel =
     "\tfield:pid_t pid;\toffset:12;\tsize:4;\tsigned:1;\n\n"
     "print fmt: \"%s %d\", __get_str(filename), REC->pid\n";
 
-/// A directory of one task, 42, whose functions at 0x1000, 0x1100 and 0x1200 have values of every kind, and one more file.
+/// A directory of one task, 42, whose functions at 0x1000, 0x1100 and 0x1200 have values of every kind, and one more
+/// file.
 std::vector<directory_file> directory_with(std::string_view name, byte_view bytes,
                                            const directory_file& other = {"default.opts", {}}) {
-  // Version 4, little-endian, 64-bit; features: all but estimated returns; items: tasks, specifications and kind of patterns.
+  // Version 4, little-endian, 64-bit; features: all but estimated returns; items: tasks, specifications and kind of
+  // patterns.
   static constexpr char info[] =
       "Ftrace!\0\4\0\0\0\x28\0\1\2\xff\x17\0\0\0\0\0\0\x80\x14\0\0\0\0\0\0\0\4\0\0\0\0\0\0"
       "taskinfo:lines=2\ntaskinfo:nr_tid=1\ntaskinfo:tids=42\n"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The target of one kind of file of a uftrace directory: the function of fuzz_uftrace_file.cpp that BACKSIGHT_FUZZ_KIND names.
+// The target of one kind of file of a uftrace directory: the function of fuzz_uftrace_file.cpp that BACKSIGHT_FUZZ_KIND
+// names.
 #include <cstddef>
 #include <cstdint>
 

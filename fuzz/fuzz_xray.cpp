@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// XRay logs: open, blocks, records by and against the grammar, runs, events, and every member of every record through print.
-// Whatever version the header names, the bytes are also read as each of the versions 1 to 5 in both byte orders.
+// XRay logs: open, blocks, records by and against the grammar, runs, events, and every member of every record through
+// print. Whatever version the header names, the bytes are also read as each of the versions 1 to 5 in both byte orders.
 #include <cstdint>
 #include <vector>
 
@@ -45,8 +45,8 @@ std::uint64_t walk(const record_range<F, Check>& records, std::uint64_t* sum) {
   // Runs give the same records and the same end.
   if constexpr (detail::has_common<F>) {
     std::uint64_t by_runs = 0;
-    const trace_error of_runs = for_each_run(
-        records, [&](const auto& run) { by_runs += run.size(); }, [&](const auto&) { ++by_runs; });
+    const trace_error of_runs =
+        for_each_run(records, [&](const auto& run) { by_runs += run.size(); }, [&](const auto&) { ++by_runs; });
     require(by_runs == count && of_runs == error);
   }
   // Salvage ends, and what it skips lies side by side with what it reads.
@@ -80,7 +80,9 @@ void read_log(const xray::log& opened, std::uint64_t* sum) {
         for (const std::byte byte : event.payload) *sum += std::to_integer<unsigned>(byte);
         *sum += event.time + event.function + opened.to_ns(event.time);
       },
-      [&](const fault& damage) { require(damage.offset <= size && damage.skipped <= size - damage.offset && damage.code != errc::ok); });
+      [&](const fault& damage) {
+        require(damage.offset <= size && damage.skipped <= size - damage.offset && damage.code != errc::ok);
+      });
 
   with_order(opened.byte_order(), [&](auto o) {
     if (opened.type() == xray::log_type::basic) {
@@ -121,7 +123,8 @@ void read_profile(const xray::profile& opened, std::uint64_t* sum) {
         *sum += path.thread + path.calls + path.self_ticks;
       },
       [&](const fault& damage) {
-        require(damage.code != errc::ok && damage.offset >= reached && damage.offset <= size && damage.skipped <= size - damage.offset);
+        require(damage.code != errc::ok && damage.offset >= reached && damage.offset <= size &&
+                damage.skipped <= size - damage.offset);
         reached = damage.offset + damage.skipped;
       });
 }

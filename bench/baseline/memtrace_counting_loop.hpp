@@ -22,9 +22,16 @@ inline std::vector<window_totals> count_windows(const unsigned char* at, std::si
     std::memcpy(&type, at, 2);
     std::memcpy(&length, at + 2, 2);
     switch (type) {
-      case 10: case 11: case 12: case 13: case 14: case 15: case 16: case 31: case 48: case 49:
-        now.instructions += length != 0;
-        break;
+      case 10:
+      case 11:
+      case 12:
+      case 13:
+      case 14:
+      case 15:
+      case 16:
+      case 31:
+      case 48:
+      case 49: now.instructions += length != 0; break;
       case 0: ++now.loads; break;
       case 1: ++now.stores; break;
       case 28:

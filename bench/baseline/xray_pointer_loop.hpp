@@ -10,10 +10,10 @@ namespace baseline {
 
 /// What every bench of XRay logs computes, so that all must agree.
 struct totals {
-  std::uint64_t functions = 0;    ///< Function records.
-  std::uint64_t delta_sum = 0;    ///< Of their tsc_delta.
-  std::uint64_t others = 0;       ///< Metadata records.
-  bool good = true;               ///< No record was refused.
+  std::uint64_t functions = 0;  ///< Function records.
+  std::uint64_t delta_sum = 0;  ///< Of their tsc_delta.
+  std::uint64_t others = 0;     ///< Metadata records.
+  bool good = true;             ///< No record was refused.
 
   totals& operator+=(const totals& more) {
     functions += more.functions;
@@ -28,23 +28,35 @@ struct totals {
 /// The records of a little-endian FDR log of version 5 behind its file header, read by hand with pointers, as one would
 /// without a library: with all checks (bounds, discriminator, action, kind, sizes of events, and what may follow what).
 inline totals xray_pointer_loop(const unsigned char* at, const unsigned char* const end) {
-  enum kind : unsigned { new_buffer, end_of_buffer, new_cpu, wrap, wall, custom, argument, extents, typed, pid, function, start };
+  enum kind : unsigned {
+    new_buffer,
+    end_of_buffer,
+    new_cpu,
+    wrap,
+    wall,
+    custom,
+    argument,
+    extents,
+    typed,
+    pid,
+    function,
+    start
+  };
   constexpr auto bit = [](unsigned k) { return 1U << k; };
   constexpr unsigned body = (1U << new_cpu) | (1U << wrap) | (1U << custom) | (1U << typed) | (1U << function) |
                             (1U << extents) | (1U << new_buffer);
-  constexpr std::array<unsigned, 12> follow{
-      bit(wall),                    // new_buffer
-      0,                            // end_of_buffer: not in version 5
-      body,                         // new_cpu
-      body,                         // wrap
-      bit(pid) | bit(new_cpu),      // wall
-      body,                         // custom
-      body | bit(argument),         // argument
-      bit(new_buffer),              // extents
-      body,                         // typed
-      bit(new_cpu),                 // pid
-      body | bit(argument),         // function
-      bit(extents) | bit(new_buffer)};  // start
+  constexpr std::array<unsigned, 12> follow{bit(wall),                        // new_buffer
+                                            0,                                // end_of_buffer: not in version 5
+                                            body,                             // new_cpu
+                                            body,                             // wrap
+                                            bit(pid) | bit(new_cpu),          // wall
+                                            body,                             // custom
+                                            body | bit(argument),             // argument
+                                            bit(new_buffer),                  // extents
+                                            body,                             // typed
+                                            bit(new_cpu),                     // pid
+                                            body | bit(argument),             // function
+                                            bit(extents) | bit(new_buffer)};  // start
   constexpr unsigned last =
       bit(new_cpu) | bit(wrap) | bit(custom) | bit(argument) | bit(extents) | bit(typed) | bit(function) | bit(start);
 

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One step of unwinding on x86-64 for programs that the kernel's verifier accepts: no loop that is not unrolled, no access
-   that is not masked to a page of 4096 bytes, no call but these two, which the program defines before it includes this:
+/* One step of unwinding on x86-64 for programs that the kernel's verifier accepts: no loop that is not unrolled, no
+   access that is not masked to a page of 4096 bytes, no call but these two, which the program defines before it
+   includes this:
      BACKSIGHT_PAGE(number)    the page of that number, or 0; as of an array map with values of 4096 bytes
-     BACKSIGHT_READ(to, from)  copies 8 bytes of the stack; not 0 when it cannot. bpf_probe_read_user(to, 8, (void *)from)
-   The pages of a file are what `backsight cfi table --form bpf` writes; docs/formats/bpf-pages.md. Also plain C and C++. */
+     BACKSIGHT_READ(to, from)  copies 8 bytes of the stack; not 0 when it cannot:
+                               bpf_probe_read_user(to, 8, (void *)from)
+   The pages of a file are what `backsight cfi table --form bpf` writes; docs/formats/bpf-pages.md. C and C++ too. */
 #ifndef BACKSIGHT_STEP_H
 #define BACKSIGHT_STEP_H
 
@@ -18,7 +20,8 @@ typedef __UINT64_TYPE__ __attribute__((may_alias)) backsight_u64;
 enum { BACKSIGHT_GOES_ON, BACKSIGHT_OUTERMOST, BACKSIGHT_NO_OBJECT, BACKSIGHT_NO_INFORMATION, BACKSIGHT_UNREADABLE,
        BACKSIGHT_NO_PROGRESS, BACKSIGHT_BAD_RULE, BACKSIGHT_LIMIT };
 
-/* A frame: registers by their DWARF numbers (7 is the stack pointer, 16 the return address), and where callees saved them. */
+/* A frame: registers by their DWARF numbers (7 is the stack pointer, 16 the return address), and where callees saved
+   them. */
 struct backsight_frame {
   backsight_u64 pc;
   backsight_u64 pc_is_next; /* It is no return address: in the first frame, and behind signals. */
@@ -46,15 +49,18 @@ BACKSIGHT_INLINE backsight_u64 backsight_words(const backsight_u8 *rule, backsig
   return (backsight_u64)((backsight_s8)rule[at] * 8LL);
 }
 
-/* `value` where a < b, else 0, without a branch: the verifier follows both ways of each, and its states would be too many. */
+/* `value` where a < b, else 0, without a branch: the verifier follows both ways of each, and its states would be too
+   many. */
 BACKSIGHT_INLINE backsight_u32 backsight_if_less(backsight_u64 a, backsight_u64 b, backsight_u32 value) {
   backsight_u64 below = a - b;
   __asm__("" : "+r"(below));
   return value & (0 - (backsight_u32)(below >> 63));
 }
-/* How many of `count` ascending items of `size` bytes, 1 or 4, are at most `key`; fewer than twice `bit`, a power of two. */
-BACKSIGHT_INLINE backsight_u32 backsight_count_at_most(const backsight_u8 *page, backsight_u32 items, backsight_u32 size,
-                                                       backsight_u32 count, backsight_u32 bit, backsight_u32 key) {
+/* How many of `count` ascending items of `size` bytes, 1 or 4, are at most `key`; fewer than twice `bit`, a power of
+   two. */
+BACKSIGHT_INLINE backsight_u32 backsight_count_at_most(const backsight_u8 *page, backsight_u32 items,
+                                                       backsight_u32 size, backsight_u32 count, backsight_u32 bit,
+                                                       backsight_u32 key) {
   backsight_u32 low = 0;
   BACKSIGHT_UNROLL
   for (; bit != 0; bit /= 2) {
@@ -66,7 +72,8 @@ BACKSIGHT_INLINE backsight_u32 backsight_count_at_most(const backsight_u8 *page,
   return low;
 }
 
-/* The rule for a link-time address, 16 bytes; 0 where there is no call frame information. `first` is page 0 of the file. */
+/* The rule for a link-time address, 16 bytes; 0 where there is no call frame information. `first` is page 0 of the
+   file. */
 BACKSIGHT_INLINE const backsight_u8 *backsight_find(backsight_u32 first, backsight_u64 address) {
   const backsight_u8 *head = (const backsight_u8 *)BACKSIGHT_PAGE(first), *page = head;
   if (!head) return 0;
@@ -110,7 +117,8 @@ BACKSIGHT_INLINE const backsight_u8 *backsight_find(backsight_u32 first, backsig
     const backsight_u8 *sequence = (const backsight_u8 *)BACKSIGHT_PAGE(first + (sequence_at >> 12));
     if (!sequence) return 0;
     const backsight_u32 from = sequence_at & 4064, more = sequence[from] & 15;
-    const backsight_u32 which = start == 256 ? more : backsight_count_at_most(sequence, from + 1, 1, more, 8, low - start);
+    const backsight_u32 which =
+        start == 256 ? more : backsight_count_at_most(sequence, from + 1, 1, more, 8, low - start);
     id = number = backsight_8(sequence, from + 16 + which);
     if (id == 253 && start != 256 && more != 0) start += backsight_8(sequence, from + more);
   }
@@ -158,7 +166,8 @@ BACKSIGHT_INLINE int backsight_step(struct backsight_frame *f, backsight_u32 fir
     places = base + 8;
     at = shape == 4 ? cfa : base;
   }
-  if ((shape != 1 || rule[2] != 0) && BACKSIGHT_READ(&caller, at + backsight_words(rule, 2)) != 0) return BACKSIGHT_UNREADABLE;
+  if ((shape != 1 || rule[2] != 0) && BACKSIGHT_READ(&caller, at + backsight_words(rule, 2)) != 0)
+    return BACKSIGHT_UNREADABLE;
   if (caller == 0) return BACKSIGHT_OUTERMOST;
   if (caller == f->pc && cfa <= f->r[7]) return BACKSIGHT_NO_PROGRESS;
   if ((shape == 4 || shape == 5) && offset != 0) { /* Further registers: a count, and a register and a word for each. */

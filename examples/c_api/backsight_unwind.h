@@ -5,9 +5,9 @@
 /* Unwinding by tables made of call frame information: of the own process, of another one, of stack samples, and of code
  * made at run time. For x86-64 and AArch64 Linux; a walk is of the machine that the library is built for.
  *
- * Threads: a table is immutable. Modules of a process may be added and removed at any time by any thread; functions that
- * walk (marked "signal-safe") take no lock, allocate nothing, and may be called in signal handlers meanwhile. A cache is
- * for one thread, and for its signal handlers or for all else, not for both.
+ * Threads: a table is immutable. Modules of a process may be added and removed at any time by any thread; functions
+ * that walk (marked "signal-safe") take no lock, allocate nothing, and may be called in signal handlers meanwhile. A
+ * cache is for one thread, and for its signal handlers or for all else, not for both.
  *
  * Functions that give an int give 0 (BSU_OK) or one of enum bsu_error. */
 
@@ -88,26 +88,26 @@ BSU_API int bsu_process_add(bsu_process* process, uint64_t begin, uint64_t end, 
 BSU_API int bsu_process_remove(bsu_process* process, uint64_t begin);
 /* The number of modules. Signal-safe. */
 BSU_API size_t bsu_process_modules(const bsu_process* process);
-/* Takes up what the dynamic loader has mapped into the own process now, and drops what it has not any more: after dlopen
- * and dlclose. Other modules stay. */
+/* Takes up what the dynamic loader has mapped into the own process now, and drops what it has not any more: after
+ * dlopen and dlclose. Other modules stay. */
 BSU_API int bsu_process_refresh_own(bsu_process* process);
 /* Adds the files that process `pid` has mapped with code, by /proc/PID/maps. */
 BSU_API int bsu_process_load(bsu_process* process, int pid);
 
 /* ---- Code made at run time ---- */
 
-/* As __register_frame: `eh_frame` are entries up to one of length 0, in memory that stays until it is forgotten; the code is
- * what they cover. */
+/* As __register_frame: `eh_frame` are entries up to one of length 0, in memory that stays until it is forgotten; the
+ * code is what they cover. */
 BSU_API int bsu_jit_register_frame(bsu_process* process, const void* eh_frame);
 BSU_API int bsu_jit_forget_frame(bsu_process* process, const void* eh_frame);
-/* Brings the modules into line with GDB's JIT interface: the list of ELF images that `descriptor` (__jit_debug_descriptor;
- * null: that of the program) has now. */
+/* Brings the modules into line with GDB's JIT interface: the list of ELF images that `descriptor`
+ * (__jit_debug_descriptor; null: that of the program) has now. */
 BSU_API int bsu_jit_refresh_gdb(bsu_process* process, const void* descriptor);
 /* Adds the code that a jitdump file tells, with its call frame information where it has it. What a file told before is
  * replaced. */
 BSU_API int bsu_jit_load_dump(bsu_process* process, const char* path);
-/* Adds the code that a perf map (/tmp/perf-PID.map) tells: names without call frame information. What a file told before is
- * replaced. */
+/* Adds the code that a perf map (/tmp/perf-PID.map) tells: names without call frame information. What a file told
+ * before is replaced. */
 BSU_API int bsu_jit_load_map(bsu_process* process, const char* path);
 /* Drops what a jitdump or perf map told. */
 BSU_API int bsu_jit_forget_file(bsu_process* process, const char* path);
@@ -154,8 +154,8 @@ enum bsu_memory_kind { BSU_OWN = 0, BSU_SNAPSHOT = 1, BSU_REMOTE = 2, BSU_READER
 /* Where call frame information ends, follow the chain of frame pointers. */
 enum bsu_flag { BSU_FRAME_POINTERS = 1 };
 
-/* Walks from `registers` outwards and writes the pc of each frame, the innermost first; gives their number, and in `why` (may
- * be null) one of enum bsu_stop. `cache` may be null. Signal-safe for memory of the first two kinds. */
+/* Walks from `registers` outwards and writes the pc of each frame, the innermost first; gives their number, and in
+ * `why` (may be null) one of enum bsu_stop. `cache` may be null. Signal-safe for memory of the first two kinds. */
 BSU_API size_t bsu_walk(const bsu_process* process, bsu_cache* cache, const bsu_registers* registers,
                         const bsu_memory* memory, uint64_t* pcs, size_t capacity, int* why);
 

@@ -16,10 +16,11 @@ call_table& call_table::share(std::uint64_t part, std::uint64_t whole) {
 void call_table::finish(const lacking& what, const call_input& input) {
   char more[320];
   std::snprintf(more, sizeof more,
-                ",\n\"unit\":\"%s\",\"damaged\":%zu,\"lost_records\":%" PRIu64 ",\"exits_without_entry\":%" PRIu64 ",\"closed_by_caller\":%" PRIu64
-                ",\"calls_without_exit\":%" PRIu64 ",\"functions_without_name\":%" PRIu64,
-                unit_name(unit_), input.notes.size(), what.lost_records, what.calls.unmatched_exits, what.calls.missing_exits,
-                what.calls.unfinished, what.unnamed);
+                ",\n\"unit\":\"%s\",\"damaged\":%zu,\"lost_records\":%" PRIu64 ",\"exits_without_entry\":%" PRIu64
+                ",\"closed_by_caller\":%" PRIu64 ",\"calls_without_exit\":%" PRIu64
+                ",\"functions_without_name\":%" PRIu64,
+                unit_name(unit_), input.notes.size(), what.lost_records, what.calls.unmatched_exits,
+                what.calls.missing_exits, what.calls.unfinished, what.unnamed);
   table_.finish(more);
 }
 

@@ -21,7 +21,8 @@ class call_table {
 
   call_table& time(std::uint64_t value) {
     std::string shown;
-    if (unit_ == backsight::clock_unit::nanoseconds) (void)backsight::text::print_duration(std::back_inserter(shown), value);
+    if (unit_ == backsight::clock_unit::nanoseconds)
+      (void)backsight::text::print_duration(std::back_inserter(shown), value);
     else shown = with_thousands(std::to_string(value));
     table_.number(value, shown);
     return *this;

@@ -28,7 +28,8 @@ struct call_filter::pattern {
 
 namespace {
 
-/// A function's name without its parameters; of templates, lambdas and "(anonymous namespace)" what stands in front of the last list.
+/// A function's name without its parameters; of templates, lambdas and "(anonymous namespace)" what stands in front of
+/// the last list.
 std::string_view without_parameters(std::string_view name) {
   if (!name.ends_with(')') && !name.ends_with(") const")) return name;
   int depth = 0;
@@ -79,7 +80,8 @@ int call_filter::add(const std::vector<std::string>& asked, const char* option, 
     switch (made->fits.error()) {
       case errc::ok: break;
       case errc::bad_text: return wrong(text + " is no regular expression");
-      case errc::unsupported_type: return wrong("this program was built without RE2, which regular expressions need: " + text);
+      case errc::unsupported_type:
+        return wrong("this program was built without RE2, which regular expressions need: " + text);
       default: return wrong("a pattern that takes more than is allowed: " + text);
     }
     own.push_back(made);
@@ -103,7 +105,8 @@ int call_filter::set(const call_filters& asked, const any_call_trace& trace) {
   if (!asked.tids.empty() || !asked.pids.empty()) {
     choice_.threads = [&asked](std::int64_t process, std::uint64_t thread) {
       const auto has = [](const std::vector<std::uint32_t>& all, std::uint64_t one) {
-        return all.empty() || std::ranges::find(all, one, [](std::uint32_t id) { return std::uint64_t{id}; }) != all.end();
+        return all.empty() ||
+               std::ranges::find(all, one, [](std::uint32_t id) { return std::uint64_t{id}; }) != all.end();
       };
       return has(asked.tids, thread) && has(asked.pids, static_cast<std::uint64_t>(process));
     };
@@ -137,8 +140,9 @@ int call_filter::set(const call_filters& asked, const any_call_trace& trace) {
     };
     if (middle == std::string_view::npos || !read(range.substr(0, middle), choice_.begin) ||
         !read(range.substr(middle + 1), choice_.end))
-      return wrong(real_time ? "-r wants START~STOP: times of the trace's clock in seconds or, with a unit, since its begin"
-                             : "-r wants START~STOP: times of this trace are " + std::string(unit) + ", without a unit");
+      return wrong(real_time
+                       ? "-r wants START~STOP: times of the trace's clock in seconds or, with a unit, since its begin"
+                       : "-r wants START~STOP: times of this trace are " + std::string(unit) + ", without a unit");
     if (choice_.begin > choice_.end) return wrong("-r ends before it begins");
   }
   return success;
@@ -222,10 +226,12 @@ void say_what_lacks(const std::string& path, const lacking& what) {
   const char* const file = path.c_str();
   if (what.lost_records != 0) note("%s: %" PRIu64 " records were lost when it was recorded\n", file, what.lost_records);
   if (what.calls.unmatched_exits + what.calls.missing_exits + what.calls.unfinished != 0) {
-    note("%s: %" PRIu64 " exits without entry, %" PRIu64 " calls closed by their caller, %" PRIu64 " calls without exit\n", file,
-         what.calls.unmatched_exits, what.calls.missing_exits, what.calls.unfinished);
+    note("%s: %" PRIu64 " exits without entry, %" PRIu64 " calls closed by their caller, %" PRIu64
+         " calls without exit\n",
+         file, what.calls.unmatched_exits, what.calls.missing_exits, what.calls.unfinished);
   }
-  if (what.unnamed != 0) note("%s: %" PRIu64 " of %" PRIu64 " functions have no name\n", file, what.unnamed, what.functions);
+  if (what.unnamed != 0)
+    note("%s: %" PRIu64 " of %" PRIu64 " functions have no name\n", file, what.unnamed, what.functions);
 }
 
 }  // namespace cli

@@ -19,7 +19,8 @@
 #include "fault_notes.hpp"
 #include "program.hpp"
 
-// The commands that every trace of calls has, over backsight::any_call_trace: report, stacks, graph, calls, replay, export and diff.
+// The commands that every trace of calls has, over backsight::any_call_trace: report, stacks, graph, calls, replay,
+// export and diff.
 namespace cli {
 
 /// The calls that the user's filters leave, with note of the patterns that fit nothing.
@@ -42,7 +43,8 @@ class call_filter {
 };
 
 /// What the commands make of all calls before they print.
-using call_analysis = std::variant<backsight::analysis::time_table, backsight::analysis::call_tree, backsight::analysis::call_list>;
+using call_analysis =
+    std::variant<backsight::analysis::time_table, backsight::analysis::call_tree, backsight::analysis::call_list>;
 
 /// An opened trace for a task.
 struct call_input {

@@ -34,7 +34,8 @@ void print_calls(output& out, const call_input& input, const call_list& list, co
   const std::size_t width = input.asked.format == "text" ? terminal_width() : 0;
   const bool is_narrow = width != 0 && width < 110;
   const std::size_t used = is_narrow ? 8 + 12 + 10 + 5 + 5 * 2 : 8 + 8 + 12 + 10 + 10 + 5 + 7 * 2;
-  const std::size_t room = width == 0 || input.asked.full_names ? 0 : std::max<std::size_t>((width - std::min(used, width)) / 2, 12);
+  const std::size_t room =
+      width == 0 || input.asked.full_names ? 0 : std::max<std::size_t>((width - std::min(used, width)) / 2, 12);
   const auto shown = [&](std::string_view name) { return room == 0 ? std::string(name) : shortened(name, room); };
   call_table to(out, input.asked, trace.unit(),
                 {{.key = "process", .width = 8, .not_in_text = is_narrow},
@@ -54,7 +55,9 @@ void print_calls(output& out, const call_input& input, const call_list& list, co
     if (call.has_ended()) to.time(trace.to_ns(call.duration)).time(trace.to_ns(call.self));
     else to.cells().number(std::nullopt).number(std::nullopt);
     to.cells().number(call.depth).text(shown(trace.function_name(call.function)));
-    to.cells().text(call.caller == listed_call::none ? std::string() : shown(trace.function_name(call.caller))).end_row();
+    to.cells()
+        .text(call.caller == listed_call::none ? std::string() : shown(trace.function_name(call.caller)))
+        .end_row();
   }
   to.finish(what_lacks(trace, list), input);
 }
@@ -66,11 +69,13 @@ struct line {
   bool is_end;
 };
 
-/// How many lines from this one on are calls of a function by itself, one in the other: that begin one after the other, or end so.
+/// How many lines from this one on are calls of a function by itself, one in the other: that begin one after the other,
+/// or end so.
 std::size_t recursion_at(const std::vector<line>& lines, std::size_t at) {
   const auto goes_on = [&](const line& one, const line& next) {
     const listed_call &a = *one.call, &b = *next.call;
-    if (a.is_mark || b.is_mark || a.is_leaf || b.is_leaf || one.is_end != next.is_end || a.has_ended() != b.has_ended()) return false;
+    if (a.is_mark || b.is_mark || a.is_leaf || b.is_leaf || one.is_end != next.is_end || a.has_ended() != b.has_ended())
+      return false;
     const bool is_inside = one.is_end ? b.depth + 1 == a.depth : a.depth + 1 == b.depth;
     return is_inside && a.function == b.function && a.thread == b.thread && a.process == b.process;
   };
@@ -86,14 +91,16 @@ void print_replay(output& out, const call_input& input, const call_list& list, c
     lines.push_back({call.start, call.order, &call, false});
     if (!call.is_leaf && call.has_ended()) lines.push_back({call.start + call.duration, call.end_order, &call, true});
   }
-  std::ranges::stable_sort(lines, [](const line& a, const line& b) { return std::tie(a.time, a.order) < std::tie(b.time, b.order); });
+  std::ranges::stable_sort(
+      lines, [](const line& a, const line& b) { return std::tie(a.time, a.order) < std::tie(b.time, b.order); });
   out.print("%12s  %10s  %8s  function%s\n", "time", "duration", "thread",
             trace.unit() == clock_unit::nanoseconds ? "" : (std::string(" (") + unit_name(trace.unit()) + ")").c_str());
   std::uint64_t left = input.asked.limit.value_or(~std::uint64_t{0});
   for (std::size_t i = 0; i < lines.size(); ++i) {
     if (left-- == 0) break;
     const std::size_t times = input.asked.unfold ? 1 : recursion_at(lines, i);
-    // A run of beginnings has the indentation and the time of its first, one of ends that of its last, which is the same call.
+    // A run of beginnings has the indentation and the time of its first, one of ends that of its last, which is the
+    // same call.
     const line& at = lines[lines[i].is_end ? i + times - 1 : i];
     i += times - 1;
     const std::string folded = times == 1 ? "" : " x" + std::to_string(times);
@@ -101,7 +108,8 @@ void print_replay(output& out, const call_input& input, const call_list& list, c
     const std::int64_t time = static_cast<std::int64_t>(trace.to_ns(at.time) - trace.to_ns(trace.start()));
     const bool whole = call.has_ended() && (at.is_end || call.is_leaf);
     out.print("%12s  %10s  %8" PRIu64 "  ", time_text(time, trace.unit()).c_str(),
-              whole ? time_text(static_cast<std::int64_t>(trace.to_ns(call.duration)), trace.unit()).c_str() : "", call.thread);
+              whole ? time_text(static_cast<std::int64_t>(trace.to_ns(call.duration)), trace.unit()).c_str() : "",
+              call.thread);
     for (std::uint32_t level = 0; level < call.depth; ++level) out.write("  ");
     if (call.is_mark) {
       out.write("/* an event */\n");

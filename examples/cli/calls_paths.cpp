@@ -21,7 +21,8 @@ using namespace backsight;
 namespace {
 
 /// The path of a node; in text with what calls itself told once, with how often.
-std::string path_of(const analysis::call_tree& tree, analysis::call_tree::node_id id, const any_call_trace& trace, bool folds) {
+std::string path_of(const analysis::call_tree& tree, analysis::call_tree::node_id id, const any_call_trace& trace,
+                    bool folds) {
   std::string path;
   std::uint64_t last = 0;
   std::size_t times = 0;
@@ -68,13 +69,16 @@ void print_stacks(output& out, const call_input& input, const analysis::call_tre
     const std::string path = path_of(tree, id, trace, text);
     to.share(node.self, whole).time(trace.to_ns(node.self)).time(trace.to_ns(node.total));
     to.cells().number(node.count);
-    to.cells().text(width == 0 || asked.full_names ? path : shortened(path, width > used + 20 ? width - used : 20)).end_row();
+    to.cells()
+        .text(width == 0 || asked.full_names ? path : shortened(path, width > used + 20 ? width - used : 20))
+        .end_row();
   }
   to.finish(what_lacks(trace, tree), input);
 }
 
 /// The callers and callees of the functions that fit.
-int print_neighbours(output& out, const call_input& input, const analysis::call_tree& tree, const any_call_trace& trace) {
+int print_neighbours(output& out, const call_input& input, const analysis::call_tree& tree,
+                     const any_call_trace& trace) {
   const arguments& asked = input.asked;
   const names::name_pattern wanted(asked.about, names::pattern_kind::glob, {});
   const auto found = analysis::neighbours_of(tree, [&](std::uint64_t function) {

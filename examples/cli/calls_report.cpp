@@ -88,8 +88,8 @@ bool has_room_for(const char* column, std::size_t width) {
   return width == 0 || width >= 150 || name == "self" || name == "total" || name == "mean" || name == "max";
 }
 
-void print_rows(output& out, const std::vector<call_row>& rows, rows_by by, const any_call_trace& trace, const call_input& input,
-                const lacking& what) {
+void print_rows(output& out, const std::vector<call_row>& rows, rows_by by, const any_call_trace& trace,
+                const call_input& input, const lacking& what) {
   const arguments& asked = input.asked;
   const std::size_t width = asked.format == "text" ? terminal_width() : 0;
   std::vector<table::column> columns{{.key = "self%", .width = 7, .text_only = true}, {.key = "count", .width = 9}};
@@ -120,7 +120,8 @@ void print_rows(output& out, const std::vector<call_row>& rows, rows_by by, cons
     }
     if (by != rows_by::functions) to.cells().signed_number(row.process);
     if (by == rows_by::threads) to.cells().id(row.function);
-    to.cells().text(width == 0 || asked.full_names ? row.name : shortened(row.name, width > used + 20 ? width - used : 20));
+    to.cells().text(width == 0 || asked.full_names ? row.name
+                                                   : shortened(row.name, width > used + 20 ? width - used : 20));
     to.cells().end_row();
   }
   to.finish(what, input);
@@ -178,8 +179,10 @@ int check_calls(const arguments& asked, const trace_format& format) {
     const lacking what = what_lacks(trace, table);
     const analysis::call_faults& faults = what.calls;
     const auto& damage = input.notes.all();
-    // What was open at the end was still running, and a number names a function too: both are told, and are no faults of the trace.
-    const bool good = damage.empty() && !input.unreadable && what.lost_records == 0 && faults.unmatched_exits == 0 && faults.missing_exits == 0;
+    // What was open at the end was still running, and a number names a function too: both are told, and are no faults
+    // of the trace.
+    const bool good = damage.empty() && !input.unreadable && what.lost_records == 0 && faults.unmatched_exits == 0 &&
+                      faults.missing_exits == 0;
     output out("-");
     const std::string& path = input.path;
     if (asked.format == "json") {
@@ -190,16 +193,19 @@ int check_calls(const arguments& asked, const trace_format& format) {
       for (const auto& [place, fault] : damage) {
         out.print("%s\n{\"file\":", std::exchange(separator, ","));
         text::quoted(output_iterator(out), place.first.empty() ? path : path + "/" + place.first);
-        out.print(",\"offset\":%" PRIu64 ",\"message\":\"%s\",\"skipped\":%" PRIu64 "}", fault.offset, message(fault.code), fault.skipped);
+        out.print(",\"offset\":%" PRIu64 ",\"message\":\"%s\",\"skipped\":%" PRIu64 "}", fault.offset,
+                  message(fault.code), fault.skipped);
       }
       out.print("],\n\"unreadable_files\":%s,\"lost_records\":%" PRIu64 ",\"exits_without_entry\":%" PRIu64
                 ",\"closed_by_caller\":%" PRIu64 ",\"calls_without_exit\":%" PRIu64 ",\"functions\":%" PRIu64
                 ",\"functions_without_name\":%" PRIu64 "}\n",
-                input.unreadable ? "true" : "false", what.lost_records, faults.unmatched_exits, faults.missing_exits, faults.unfinished, what.functions, what.unnamed);
+                input.unreadable ? "true" : "false", what.lost_records, faults.unmatched_exits, faults.missing_exits,
+                faults.unfinished, what.functions, what.unnamed);
     } else {
       for (const auto& [place, fault] : damage)
-        out.print("%s:%" PRIu64 ": %s; %" PRIu64 " bytes skipped\n", (place.first.empty() ? path : path + "/" + place.first).c_str(),
-                  fault.offset, message(fault.code), fault.skipped);
+        out.print("%s:%" PRIu64 ": %s; %" PRIu64 " bytes skipped\n",
+                  (place.first.empty() ? path : path + "/" + place.first).c_str(), fault.offset, message(fault.code),
+                  fault.skipped);
       const auto line = [&](const char* name, std::uint64_t count) { out.print("%-24s %" PRIu64 "\n", name, count); };
       line("damaged places", damage.size());
       line("lost records", what.lost_records);
@@ -250,22 +256,36 @@ int diff_calls(const arguments& asked, const trace_format& format, const trace_f
   const bool is_narrow = width != 0 && width < 140;
   const std::size_t used = is_narrow ? 11 + 2 * 10 + 2 * 8 + 5 * 2 : 11 + 8 * 10 + 2 * 8 + 11 * 2;
   const auto timed = [&](const char* name, bool also_narrow = false) {
-    return table::column{.key = with_unit(name, a.unit), .heading = name, .width = 10, .not_in_text = is_narrow && !also_narrow};
+    return table::column{
+        .key = with_unit(name, a.unit), .heading = name, .width = 10, .not_in_text = is_narrow && !also_narrow};
   };
   call_table to(out, asked, a.unit,
                 {{.key = with_unit("self_change", a.unit), .heading = "change", .width = 11},
-                 timed("self_a", true), timed("self_b", true), timed("total_a"), timed("total_b"), timed("median_a"), timed("median_b"),
-                 timed("p90_a"), timed("p90_b"), {.key = "count_a", .width = 8}, {.key = "count_b", .width = 8}, {.key = "function"}});
+                 timed("self_a", true),
+                 timed("self_b", true),
+                 timed("total_a"),
+                 timed("total_b"),
+                 timed("median_a"),
+                 timed("median_b"),
+                 timed("p90_a"),
+                 timed("p90_b"),
+                 {.key = "count_a", .width = 8},
+                 {.key = "count_b", .width = 8},
+                 {.key = "function"}});
   for (const pair_row& row : rows) {
     std::string shown;
     if (a.unit == clock_unit::nanoseconds) (void)text::print_duration(std::back_inserter(shown), row.difference);
     else shown = std::to_string(row.difference);
-    to.cells().signed_number(static_cast<std::int64_t>(row.b.self - row.a.self),
-                             (row.b.self < row.a.self ? "-" : row.b.self > row.a.self ? "+" : "") + shown);
+    to.cells().signed_number(static_cast<std::int64_t>(row.b.self - row.a.self), (row.b.self < row.a.self   ? "-"
+                                                                                  : row.b.self > row.a.self ? "+"
+                                                                                                            : "") +
+                                                                                     shown);
     to.time(row.a.self).time(row.b.self).time(row.a.total).time(row.b.total).time(row.a.median).time(row.b.median);
     to.time(row.a.p90).time(row.b.p90);
     to.cells().number(row.a.count).number(row.b.count);
-    to.cells().text(width == 0 || asked.full_names ? *row.name : shortened(*row.name, width > used + 20 ? width - used : 20)).end_row();
+    to.cells()
+        .text(width == 0 || asked.full_names ? *row.name : shortened(*row.name, width > used + 20 ? width - used : 20))
+        .end_row();
   }
   to.cells().finish();
   return out.close(code);

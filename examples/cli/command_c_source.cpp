@@ -87,8 +87,8 @@ std::vector<unwinder_c::function> functions_of(const bs::elf::image& image) {
   return found;
 }
 
-/// Emits the sections of a file through `to`; reports errors and what is left out. `made` tells whether all of the text is
-/// there.
+/// Emits the sections of a file through `to`; reports errors and what is left out. `made` tells whether all of the text
+/// is there.
 template <class Out>
 int emit(elf_input& input, const c_source_options& options, const unwinder_c::options& wanted, Out to, bool& made) {
   std::vector<cfi::frame_section> found;
@@ -190,7 +190,7 @@ bool write_file(temporary_path& file, const std::string& folder, const std::stri
 }
 
 bool is_input_at(const std::string& path) {
-  struct stat status {};
+  struct stat status{};
   return ::stat(path.c_str(), &status) == 0 && is_input(status);
 }
 
@@ -228,10 +228,12 @@ int compile_one(const std::string& path, const c_source_options& options, const 
     temporary_path source, object;
     if (!write_file(source, options.output, text)) return report_error(options.output, std::strerror(errno));
     object.watch(source.path() + ".so");
-    const bool made = run({compiler, "-std=c11", options.form == "table" ? "-O2" : "-Os", "-fPIC", "-shared", "-nostdlib",
-                           "-fno-asynchronous-unwind-tables", "-o", object.path(), "-x", "c", source.path()});
+    const bool made =
+        run({compiler, "-std=c11", options.form == "table" ? "-O2" : "-Os", "-fPIC", "-shared", "-nostdlib",
+             "-fno-asynchronous-unwind-tables", "-o", object.path(), "-x", "c", source.path()});
     if (!made) return report_error(path, "cannot compile " + stem + ".c");
-    if (std::rename(object.path().c_str(), (stem + ".so").c_str()) != 0 || std::rename(source.path().c_str(), (stem + ".c").c_str()) != 0) {
+    if (std::rename(object.path().c_str(), (stem + ".so").c_str()) != 0 ||
+        std::rename(source.path().c_str(), (stem + ".c").c_str()) != 0) {
       return report_error(stem + ".so", std::strerror(errno));
     }
     source.keep();
@@ -264,7 +266,8 @@ int compile_objects(const c_source_options& options) {
   progress shown(options.paths.size(), "compiling");
   const auto work = [&] {
     for (std::size_t i = next++; i < options.paths.size(); i = next++) {
-      if (const int one = compile_one(options.paths[i], options, compiler, mutex); one != success) code = std::max(code.load(), one);
+      if (const int one = compile_one(options.paths[i], options, compiler, mutex); one != success)
+        code = std::max(code.load(), one);
       shown.add(1);
     }
   };
@@ -308,7 +311,8 @@ void add_c_source_commands(CLI::App& cfi_app, int& code) {
       cfi_app.add_subcommand("compile", "Compile an unwinder for each file, named after its build-id");
   compiled->add_option("ELF", options->paths, "programs and libraries")->required();
   add_common(compiled, *options);
-  compiled->add_option("-o,--output", options->output, "the folder of the objects; what is there and current is kept")->type_name("FOLDER")
+  compiled->add_option("-o,--output", options->output, "the folder of the objects; what is there and current is kept")
+      ->type_name("FOLDER")
       ->required();
   compiled->add_option("-j,--jobs", options->jobs, "compilers to run at once; as many as processors by default");
   compiled->callback([options, &code] { code = compile_objects(*options); });

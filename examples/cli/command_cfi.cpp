@@ -73,10 +73,12 @@ int show_rows(const cfi_options& options) {
       const auto write = [&](std::string_view text) { out.write(text); };
       const auto report = [&](const bs::trace_error& error) { code = report_error(path, error, "in the section"); };
       if (!options.words) return cfi::print_rows<decltype(arch)>(section, options.merged, write, report);
-      cfi::print_rows<decltype(arch)>(section, options.merged, write, report, [&](auto to, bs::byte_view bytes, const cfi::row& row) {
-        const auto size = static_cast<unsigned>(input.image.address_size());
-        bs::text::literal(to, cfi::row_words(bytes, row, input.image.machine(), input.image.byte_order(), size).c_str());
-      });
+      cfi::print_rows<decltype(arch)>(
+          section, options.merged, write, report, [&](auto to, bs::byte_view bytes, const cfi::row& row) {
+            const auto size = static_cast<unsigned>(input.image.address_size());
+            bs::text::literal(
+                to, cfi::row_words(bytes, row, input.image.machine(), input.image.byte_order(), size).c_str());
+          });
     });
   });
   return out.close(code);
@@ -252,7 +254,8 @@ int show_stats(const cfi_options& options) {
 
 /// Builds the table of a file into `made`; reports errors and what is left out, and gives bad_input for both. After an
 /// error there is no table.
-int make_table(const cfi_options& options, elf_input& input, cfi::table_profile profile, std::optional<cfi::table>& made) {
+int make_table(const cfi_options& options, elf_input& input, cfi::table_profile profile,
+               std::optional<cfi::table>& made) {
   int code = input.damage;
   bool known = false;
   cfi::with_arch(input.image.machine(), [&](auto arch) {
@@ -268,9 +271,11 @@ int make_table(const cfi_options& options, elf_input& input, cfi::table_profile 
       }
       std::vector<cfi::section<machine::byte_order>> sections;
       for (const cfi::frame_section& s : found) sections.emplace_back(s.bytes, s.info);
-      auto built = cfi::build_table<machine>(
-          std::span<const cfi::section<machine::byte_order>>(sections), {profile, input.image.build_id()},
-          [&](const bs::trace_error& error, std::uint32_t) { code = report_error(input.path, error, "in the section"); });
+      auto built = cfi::build_table<machine>(std::span<const cfi::section<machine::byte_order>>(sections),
+                                             {profile, input.image.build_id()},
+                                             [&](const bs::trace_error& error, std::uint32_t) {
+                                               code = report_error(input.path, error, "in the section");
+                                             });
       if (built) made = std::move(built.value());
       else code = report_error(input.path, built.error());
     }
@@ -431,7 +436,8 @@ void add_cfi_commands(CLI::App& app, int& code) {
   CLI::App* const lookup = cfi_app->add_subcommand("lookup", "Print the rules in force at link-time addresses");
   lookup->add_option("FILE", options->path, "a table, or an ELF file to build one from")->required();
   lookup->add_option("ADDRESS", options->addresses, "hexadecimal addresses")->required();
-  lookup->add_option("--code", options->code, "in an object file, the section of code whose functions are meant; .text");
+  lookup->add_option("--code", options->code,
+                     "in an object file, the section of code whose functions are meant; .text");
   lookup->callback([options, &code] { code = look_up(*options); });
 
   add_sframe_command(*cfi_app, code);

@@ -20,7 +20,8 @@ std::vector<std::string> split_at(std::string_view text, char separator) {
   return words;
 }
 
-/// What the parser says of a value: its type and, behind colons, what checks it: `FORM:{text,json}`, `TEXT:FILE`, `a|b`.
+/// What the parser says of a value: its type and, behind colons, what checks it: `FORM:{text,json}`, `TEXT:FILE`,
+/// `a|b`.
 void read_type(word_text& to, std::string type) {
   const std::size_t brace = type.find(":{"), end = type.rfind('}');
   if (brace != std::string::npos && end != std::string::npos && end > brace) {
@@ -35,10 +36,10 @@ void read_type(word_text& to, std::string type) {
     type.clear();
   }
   using value = word_text::value;
-  to.takes = !to.values.empty()                                   ? value::listed
-             : type == "FILE" || check.starts_with("FILE")          ? value::file
-             : type == "FOLDER" || check.starts_with("DIR")         ? value::folder
-                                                                    : value::any;
+  to.takes = !to.values.empty()                             ? value::listed
+             : type == "FILE" || check.starts_with("FILE")  ? value::file
+             : type == "FOLDER" || check.starts_with("DIR") ? value::folder
+                                                            : value::any;
   if (type.empty() && to.takes == value::listed) {
     for (const std::string& one : to.values) to.placeholder += (to.placeholder.empty() ? "" : "|") + one;
   } else {
@@ -67,7 +68,8 @@ word_text word_text_of(const CLI::Option& option) {
   if (made.takes == word_text::value::any && list != std::string::npos && !told.substr(list + 2).empty()) {
     auto values = split_at(told.substr(list + 2), ',');
     for (std::string& one : values) one.erase(0, one.find_first_not_of(' '));
-    const bool are_words = std::ranges::none_of(values, [](const std::string& one) { return one.empty() || one.find(' ') != std::string::npos; });
+    const bool are_words = std::ranges::none_of(
+        values, [](const std::string& one) { return one.empty() || one.find(' ') != std::string::npos; });
     if (are_words && values.size() > 1) {
       made.values = std::move(values);
       made.takes = word_text::value::listed;

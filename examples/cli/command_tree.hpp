@@ -11,15 +11,15 @@ namespace CLI {
 class App;
 }
 
-// The commands and options of the program as the parser has them, for what is written about them: the manual page and the completions of
-// shells.
+// The commands and options of the program as the parser has them, for what is written about them: the manual page and
+// the completions of shells.
 namespace cli {
 
 /// An option or a word without one.
 struct word_text {
   enum class value : std::uint8_t { none, any, listed, file, folder };
-  std::vector<std::string> names;   ///< `-o`, `--output`; of a word without option its name alone
-  std::string placeholder;          ///< what stands behind it; empty for a flag
+  std::vector<std::string> names;  ///< `-o`, `--output`; of a word without option its name alone
+  std::string placeholder;         ///< what stands behind it; empty for a flag
   std::string help, group;
   value takes = value::none;
   std::vector<std::string> values;  ///< where they are listed

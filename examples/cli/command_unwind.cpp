@@ -73,9 +73,9 @@ int unwind_recording(const unwind_options& options) {
   }
   perf_data::stack_options stacks = options.stacks;
   stacks.as_perf = true;
-  return perf_data::print_as_perf_script(options.corpus, stacks,
-                                         options.fields.empty() ? "comm,pid,tid,time,event,period,ip,sym,symoff,dso"
-                                                                : options.fields);
+  return perf_data::print_as_perf_script(
+      options.corpus, stacks,
+      options.fields.empty() ? "comm,pid,tid,time,event,period,ip,sym,symoff,dso" : options.fields);
 }
 
 /// What the command does with a core file.
@@ -93,7 +93,9 @@ int unwind_core_file(const unwind_options& options) {
 input_form form_of(const std::string& path) {
   if (is_directory(path)) return perf_data::is_recording(path, {}) ? input_form::recording : input_form::samples;
   input file;
-  const auto is_of_use = [](backsight::byte_view head) { return backsight::io::file_kind_of(head) != backsight::io::file_kind::other; };
+  const auto is_of_use = [](backsight::byte_view head) {
+    return backsight::io::file_kind_of(head) != backsight::io::file_kind::other;
+  };
   if (!file.try_open(path, is_of_use)) return input_form::samples;
   const backsight::byte_view head = file.bytes().first(std::min<std::size_t>(file.bytes().size(), 64));
   if (is_core_file(head)) return input_form::core;
@@ -168,28 +170,54 @@ int unwind_samples(const unwind_options& options) {
 
 void add_unwind_command(CLI::App& app, int& code) {
   const auto options = std::make_shared<unwind_options>();
-  CLI::App* const sub = app.add_subcommand("unwind", "Unwind recordings, core files and stack samples with tables made from the mapped files");
-  sub->add_option("SAMPLES", options->corpus, "a perf.data recording (a file, - for stdin, or a folder), a core file, or a file of stack samples")->required();
-  auto* sysroot = sub->add_option("--sysroot", options->stacks.sysroots, "perf.data, core files: folders with copies of the recorded machine's files, by path or build id; / when none is given")->type_name("FOLDER");
-  auto* as = sub->add_option("--as", options->as, "perf.data: print what this tool prints: perf-script")->check(CLI::IsMember({"perf-script"}));
+  CLI::App* const sub = app.add_subcommand(
+      "unwind", "Unwind recordings, core files and stack samples with tables made from the mapped files");
+  sub->add_option("SAMPLES", options->corpus,
+                  "a perf.data recording (a file, - for stdin, or a folder), a core file, or a file of stack samples")
+      ->required();
+  auto* sysroot = sub->add_option("--sysroot", options->stacks.sysroots,
+                                  "perf.data, core files: folders with copies of the recorded machine's files, by path "
+                                  "or build id; / when none is given")
+                      ->type_name("FOLDER");
+  auto* as = sub->add_option("--as", options->as, "perf.data: print what this tool prints: perf-script")
+                 ->check(CLI::IsMember({"perf-script"}));
   auto* fields = sub->add_option("--fields", options->fields, "perf.data: the fields for --as perf-script")->needs(as);
-  auto* jobs = sub->add_option("-j,--jobs", options->stacks.jobs, "perf.data: threads to work with")->check(CLI::Range(1, 256));
-  auto* longest = sub->add_option("--max-stack", options->stacks.longest, "perf.data: frames of a stack at most, recorded and unwound each; core files: 1024 when it is not given")->check(CLI::Range(1, 65536));
-  auto* format = sub->add_option("--format", options->format, "core files: text, json (a line for each thread), or folded (function;...;function THREADS)")
-                     ->check(CLI::IsMember({"text", "json", "folded"}));
-  auto* folder = sub->add_option("--elf-dir", options->folder, "stack samples, core files: the folder of the mapped files, each named BUILD-ID.elf")->type_name("FOLDER");
-  auto* check = sub->add_flag("--check", options->check, "compare with the expected pcs in the file; exit code 1 when any differ");
-  auto* with = sub->add_option("--with", options->with, "what unwinds: table, or compiled for the objects of `cfi compile`")
-                   ->check(CLI::IsMember({"table", "compiled"}));
-  sub->add_option("--objects", options->objects, "the folder that `cfi compile` wrote")->type_name("FOLDER")->needs(with);
+  auto* jobs =
+      sub->add_option("-j,--jobs", options->stacks.jobs, "perf.data: threads to work with")->check(CLI::Range(1, 256));
+  auto* longest =
+      sub->add_option(
+             "--max-stack", options->stacks.longest,
+             "perf.data: frames of a stack at most, recorded and unwound each; core files: 1024 when it is not given")
+          ->check(CLI::Range(1, 65536));
+  auto* format =
+      sub->add_option("--format", options->format,
+                      "core files: text, json (a line for each thread), or folded (function;...;function THREADS)")
+          ->check(CLI::IsMember({"text", "json", "folded"}));
+  auto* folder = sub->add_option("--elf-dir", options->folder,
+                                 "stack samples, core files: the folder of the mapped files, each named BUILD-ID.elf")
+                     ->type_name("FOLDER");
+  auto* check = sub->add_flag("--check", options->check,
+                              "compare with the expected pcs in the file; exit code 1 when any differ");
+  auto* with =
+      sub->add_option("--with", options->with, "what unwinds: table, or compiled for the objects of `cfi compile`")
+          ->check(CLI::IsMember({"table", "compiled"}));
+  sub->add_option("--objects", options->objects, "the folder that `cfi compile` wrote")
+      ->type_name("FOLDER")
+      ->needs(with);
   sub->callback([=, &code] {
     const input_form form = form_of(options->corpus);
-    constexpr auto samples = static_cast<unsigned>(input_form::samples), recording = static_cast<unsigned>(input_form::recording),
+    constexpr auto samples = static_cast<unsigned>(input_form::samples),
+                   recording = static_cast<unsigned>(input_form::recording),
                    core = static_cast<unsigned>(input_form::core);
-    const std::pair<const CLI::Option*, unsigned> applies[]{{sysroot, recording | core}, {as, recording}, {fields, recording},
-                                                            {jobs, recording},           {longest, recording | core},
-                                                            {format, core},              {folder, samples | core},
-                                                            {check, samples},            {with, samples}};
+    const std::pair<const CLI::Option*, unsigned> applies[]{{sysroot, recording | core},
+                                                            {as, recording},
+                                                            {fields, recording},
+                                                            {jobs, recording},
+                                                            {longest, recording | core},
+                                                            {format, core},
+                                                            {folder, samples | core},
+                                                            {check, samples},
+                                                            {with, samples}};
     for (const auto& [one, forms] : applies) {
       if (one->count() == 0 || (forms & static_cast<unsigned>(form)) != 0) continue;
       say("backsight: %s does not apply to %s\n", one->get_name().c_str(), name_of(form));

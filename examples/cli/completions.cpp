@@ -46,10 +46,13 @@ void write_bash_command(output& to, const command_text& command) {
   for (const word_text& option : command.options) {
     if (option.takes == takes::none) continue;
     std::string names;
-    for (const std::string& name : option.names) names += (names.empty() ? "\"" : " | \"") + command.name + ":" + name + "\"";
+    for (const std::string& name : option.names)
+      names += (names.empty() ? "\"" : " | \"") + command.name + ":" + name + "\"";
     to.write("    " + names + ")\n");
     switch (option.takes) {
-      case takes::listed: to.write("      COMPREPLY=($(compgen -W " + shell_quoted(shell_words(option.values)) + " -- \"$word\"))\n"); break;
+      case takes::listed:
+        to.write("      COMPREPLY=($(compgen -W " + shell_quoted(shell_words(option.values)) + " -- \"$word\"))\n");
+        break;
       case takes::file: break;
       case takes::folder: to.write("      COMPREPLY=($(compgen -d -- \"$word\"))\n"); break;
       default: to.write("      compopt +o default +o bashdefault 2> /dev/null\n"); break;
@@ -60,16 +63,18 @@ void write_bash_command(output& to, const command_text& command) {
 
 void write_bash(output& to, const command_text& program) {
   const auto all = commands_in_order(program);
-  to.write("# Completion of backsight for bash, made by the program itself.\n"
-           "_backsight() {\n"
-           "  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} command= here options below i\n"
-           "  COMPREPLY=()\n"
-           "  if [[ $word == '=' ]]; then word=; elif [[ $before == '=' ]]; then before=${COMP_WORDS[COMP_CWORD-2]}; fi\n"
-           "  for ((i = 1; i < COMP_CWORD; ++i)); do\n"
-           "    here=${COMP_WORDS[i]}\n"
-           "    case \"$command:$here\" in\n");
+  to.write(
+      "# Completion of backsight for bash, made by the program itself.\n"
+      "_backsight() {\n"
+      "  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} command= here options below i\n"
+      "  COMPREPLY=()\n"
+      "  if [[ $word == '=' ]]; then word=; elif [[ $before == '=' ]]; then before=${COMP_WORDS[COMP_CWORD-2]}; fi\n"
+      "  for ((i = 1; i < COMP_CWORD; ++i)); do\n"
+      "    here=${COMP_WORDS[i]}\n"
+      "    case \"$command:$here\" in\n");
   const auto starts = [&](const command_text& above) {
-    for (const command_text& one : above.commands) to.write("      \"" + above.name + ":" + last_word(one) + "\") command='" + one.name + "' ;;\n");
+    for (const command_text& one : above.commands)
+      to.write("      \"" + above.name + ":" + last_word(one) + "\") command='" + one.name + "' ;;\n");
   };
   starts(program);
   for (const command_text* const command : all) starts(*command);
@@ -78,20 +83,22 @@ void write_bash(output& to, const command_text& program) {
   for (const command_text* const command : all) write_bash_command(to, *command);
   to.write("  esac\n  case \"$command\" in\n");
   const auto what_follows = [&](const command_text& command) {
-    to.write("    " + shell_quoted(command.name) + ")\n      options=" + shell_quoted(shell_words(option_names(command))) + "\n      below=" +
-             shell_quoted(shell_words(names_below(command))) + " ;;\n");
+    to.write("    " + shell_quoted(command.name) +
+             ")\n      options=" + shell_quoted(shell_words(option_names(command))) +
+             "\n      below=" + shell_quoted(shell_words(names_below(command))) + " ;;\n");
   };
   what_follows(program);
   for (const command_text* const command : all) what_follows(*command);
-  to.write("  esac\n"
-           "  if [[ $word == -* ]]; then\n"
-           "    COMPREPLY=($(compgen -W \"$options\" -- \"$word\"))\n"
-           "  elif [[ -n $below ]]; then\n"
-           "    COMPREPLY=($(compgen -W \"$below\" -- \"$word\"))\n"
-           "    compopt +o default +o bashdefault 2> /dev/null\n"
-           "  fi\n"
-           "}\n"
-           "complete -o bashdefault -o default -F _backsight backsight\n");
+  to.write(
+      "  esac\n"
+      "  if [[ $word == -* ]]; then\n"
+      "    COMPREPLY=($(compgen -W \"$options\" -- \"$word\"))\n"
+      "  elif [[ -n $below ]]; then\n"
+      "    COMPREPLY=($(compgen -W \"$below\" -- \"$word\"))\n"
+      "    compopt +o default +o bashdefault 2> /dev/null\n"
+      "  fi\n"
+      "}\n"
+      "complete -o bashdefault -o default -F _backsight backsight\n");
 }
 
 // zsh
@@ -124,27 +131,35 @@ std::string zsh_function(const command_text& command) {
 }
 
 void write_zsh_function(output& to, const command_text& command) {
-  to.write(zsh_function(command) + "() {\n  local state line curcontext=\"$curcontext\"\n  typeset -A opt_args\n  _arguments -C");
+  to.write(zsh_function(command) +
+           "() {\n  local state line curcontext=\"$curcontext\"\n  typeset -A opt_args\n  _arguments -C");
   for (const word_text& option : command.options) {
     std::string spec = zsh_text(option.help);
     spec = "[" + spec + "]";
-    if (option.takes != takes::none) spec += ":" + zsh_text(option.placeholder.empty() ? "value" : option.placeholder) + ":" + zsh_action(option);
+    if (option.takes != takes::none)
+      spec += ":" + zsh_text(option.placeholder.empty() ? "value" : option.placeholder) + ":" + zsh_action(option);
     // A value may stand behind a `=` of a long option, too.
     for (const std::string& name : option.names)
-      to.write(" \\\n    " + shell_quoted((option.several ? "*" : "") + name + (option.takes != takes::none && name.starts_with("--") ? "=" : "") + spec));
+      to.write(" \\\n    " + shell_quoted((option.several ? "*" : "") + name +
+                                          (option.takes != takes::none && name.starts_with("--") ? "=" : "") + spec));
   }
   if (!command.commands.empty()) {
     // `(-)`: options behind the name of a command are that command's own.
-    to.write(" \\\n    '(-): :->command' \\\n    '(-)*:: :->argument'\n  case $state in\n    command)\n      local -a below\n      below=(");
-    for (const command_text& one : command.commands) to.write("\n        " + shell_quoted(zsh_text(last_word(one)) + ":" + one.help));
+    to.write(
+        " \\\n    '(-): :->command' \\\n    '(-)*:: :->argument'\n  case $state in\n    command)\n      local -a "
+        "below\n      below=(");
+    for (const command_text& one : command.commands)
+      to.write("\n        " + shell_quoted(zsh_text(last_word(one)) + ":" + one.help));
     to.write("\n      )\n      _describe command below ;;\n    argument)\n      case $words[1] in\n");
-    for (const command_text& one : command.commands) to.write("        " + last_word(one) + ") " + zsh_function(one) + " ;;\n");
+    for (const command_text& one : command.commands)
+      to.write("        " + last_word(one) + ") " + zsh_function(one) + " ;;\n");
     to.write("      esac ;;\n  esac\n}\n");
     for (const command_text& one : command.commands) write_zsh_function(to, one);
     return;
   }
   for (const word_text& word : command.words)
-    to.write(" \\\n    " + shell_quoted((word.several || &word == &command.words.back() ? "*:" : ":") + zsh_text(word.names.front()) + ":" + zsh_action(word)));
+    to.write(" \\\n    " + shell_quoted((word.several || &word == &command.words.back() ? "*:" : ":") +
+                                        zsh_text(word.names.front()) + ":" + zsh_action(word)));
   to.write("\n}\n");
 }
 
@@ -160,13 +175,16 @@ void write_fish_command(output& to, const command_text& command) {
   std::string when, without;
   for (std::size_t at = 0; at < command.name.size();) {
     const std::size_t end = std::min(command.name.find(' ', at), command.name.size());
-    when += (when.empty() ? "__fish_seen_subcommand_from " : "; and __fish_seen_subcommand_from ") + command.name.substr(at, end - at);
+    when += (when.empty() ? "__fish_seen_subcommand_from " : "; and __fish_seen_subcommand_from ") +
+            command.name.substr(at, end - at);
     at = end + 1;
   }
   if (when.empty()) without = "__fish_use_subcommand";
-  else if (!command.commands.empty()) without = when + "; and not __fish_seen_subcommand_from " + shell_words(names_below(command));
+  else if (!command.commands.empty())
+    without = when + "; and not __fish_seen_subcommand_from " + shell_words(names_below(command));
   for (const command_text& one : command.commands)
-    to.write("complete -c backsight -f -n " + shell_quoted(without, true) + " -a " + last_word(one) + " -d " + shell_quoted(one.help, true) + "\n");
+    to.write("complete -c backsight -f -n " + shell_quoted(without, true) + " -a " + last_word(one) + " -d " +
+             shell_quoted(one.help, true) + "\n");
   const std::string& in = command.commands.empty() ? when : without;
   for (const word_text& option : command.options) {
     std::string line = "complete -c backsight -n " + shell_quoted(in, true);

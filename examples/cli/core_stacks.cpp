@@ -29,7 +29,8 @@ using perf_data::found_name;
 /// A process as its core file has it: memory, mappings, and the files that they show.
 class dumped_process {
  public:
-  dumped_process(const std::string& path, const core_options& options, const elf::core_file& core, elf::core_memory memory)
+  dumped_process(const std::string& path, const core_options& options, const elf::core_file& core,
+                 elf::core_memory memory)
       : core_(core), memory_(std::move(memory)), files_(options.folders, {".", {}, {}, core.file.byte_order()}, list_) {
     for (const elf::core_mapping& one : core.mappings) add(one);
     add_rest();
@@ -41,7 +42,9 @@ class dumped_process {
   [[nodiscard]] const elf::core_memory& memory() const { return memory_; }
   [[nodiscard]] const perf::mapping* find(std::uint64_t address) { return maps().find(address); }
   [[nodiscard]] const std::string& name_of_file(const perf::mapping& at) const { return list_.files()[at.file].name; }
-  [[nodiscard]] found_name name_of(const perf::mapping& at, std::uint64_t address) { return files_.name_of(at, address); }
+  [[nodiscard]] found_name name_of(const perf::mapping& at, std::uint64_t address) {
+    return files_.name_of(at, address);
+  }
 
   /// A word of memory: of the core file, or where that leaves out what cannot have changed, of the mapped file.
   [[nodiscard]] std::optional<std::uint64_t> operator()(std::uint64_t address) {
@@ -92,12 +95,14 @@ class dumped_process {
   /// Adds a mapping of a file. Its build id stands in its first page, which is in the core file as a rule.
   void add(const elf::core_mapping& one) {
     if (one.file_offset == 0) {
-      if (const auto image = elf::open(memory_.bytes_from(one.begin))) ids_[one.path] = perf::build_id(image->build_id());
+      if (const auto image = elf::open(memory_.bytes_from(one.begin)))
+        ids_[one.path] = perf::build_id(image->build_id());
     }
     perf::mapping made = mapping_of(one.begin, one.end, one.file_offset);
     made.kind = perf::kind_of_file(one.path, false);
     const auto id = ids_.find(one.path);
-    list_.add_mapping(core_.process, made, one.path, id == ids_.end() ? perf::build_id() : id->second, [](auto&&...) {});
+    list_.add_mapping(core_.process, made, one.path, id == ids_.end() ? perf::build_id() : id->second,
+                      [](auto&&...) {});
   }
   /// What no file is mapped to: the vdso, whose bytes the core file has, and memory that code may have been written to.
   void add_rest() {
@@ -106,7 +111,8 @@ class dumped_process {
       perf::mapping made = mapping_of(one.begin, one.end, 0);
       const bool is_vdso = core_.vdso == one.begin;
       made.kind = is_vdso ? perf::file_kind::vdso : perf::file_kind::anonymous;
-      const std::uint32_t number = list_.add_mapping(core_.process, made, is_vdso ? "[vdso]" : "//anon", {}, [](auto&&...) {});
+      const std::uint32_t number =
+          list_.add_mapping(core_.process, made, is_vdso ? "[vdso]" : "//anon", {}, [](auto&&...) {});
       if (is_vdso && !one.bytes.empty()) own_.emplace_back(number, one.bytes);
     }
   }
@@ -116,7 +122,8 @@ class dumped_process {
     const perf::mapped_file& file = list_.files()[at.file];
     if (file.kind != perf::file_kind::file || file.id.is_known() || !unchecked_.insert(at.file).second) return;
     if (const auto* const found = files_.file(at.file); found != nullptr)
-      say("backsight: the core file has no build id of %s; %s is used unchecked\n", file.name.c_str(), found->path.c_str());
+      say("backsight: the core file has no build id of %s; %s is used unchecked\n", file.name.c_str(),
+          found->path.c_str());
   }
 
   const elf::core_file& core_;
@@ -135,19 +142,25 @@ struct shown_frame {
   found_name name;
   std::uint64_t offset = 0;  ///< of the pc in the function
 
-  shown_frame(dumped_process& process, const cfi::explained_frame& from) : frame(from), at(process.find(from.lookup_address())) {
+  shown_frame(dumped_process& process, const cfi::explained_frame& from)
+      : frame(from), at(process.find(from.lookup_address())) {
     if (at == nullptr) return;
     name = process.name_of(*at, from.lookup_address());
     offset = name.offset + (from.pc - from.lookup_address());
   }
-  [[nodiscard]] std::string module(const dumped_process& process) const { return at == nullptr ? "" : process.name_of_file(*at); }
+  [[nodiscard]] std::string module(const dumped_process& process) const {
+    return at == nullptr ? "" : process.name_of_file(*at);
+  }
   /// Where the pc lies in the module.
-  [[nodiscard]] std::uint64_t module_offset() const { return at->file_address(frame.lookup_address()) + (frame.pc - frame.lookup_address()); }
+  [[nodiscard]] std::uint64_t module_offset() const {
+    return at->file_address(frame.lookup_address()) + (frame.pc - frame.lookup_address());
+  }
 };
 
 class stack_printer {
  public:
-  stack_printer(dumped_process& process, const core_options& options, output& out) : process_(process), options_(options), out_(out) {}
+  stack_printer(dumped_process& process, const core_options& options, output& out)
+      : process_(process), options_(options), out_(out) {}
 
   void print(const elf::core_thread& thread, const std::vector<cfi::explained_frame>& frames, cfi::stop why) {
     if (options_.format == "folded") return fold(frames);
@@ -174,7 +187,8 @@ class stack_printer {
         line += " in ";
         text::shown(std::back_inserter(line), one.module(process_));
         line += "+0x";
-        perf_data::append_hex(line, one.at->kind == perf::file_kind::anonymous ? one.frame.pc - one.at->begin : one.module_offset());
+        perf_data::append_hex(
+            line, one.at->kind == perf::file_kind::anonymous ? one.frame.pc - one.at->begin : one.module_offset());
       }
       line += std::string(" (") + message(one.frame.from) + (one.frame.is_signal ? "; signal frame)\n" : ")\n");
       out_.write(line);
@@ -207,7 +221,8 @@ class stack_printer {
     ++folded_[path];
   }
   void print_json(const elf::core_thread& thread, const std::vector<cfi::explained_frame>& frames, cfi::stop why) {
-    std::string line = "{\"thread\": " + std::to_string(thread.id) + ", \"signal\": " + std::to_string(thread.signal) + ", \"frames\": [";
+    std::string line = "{\"thread\": " + std::to_string(thread.id) + ", \"signal\": " + std::to_string(thread.signal) +
+                       ", \"frames\": [";
     const auto quoted = [&](std::string_view value) { text::quoted(std::back_inserter(line), value); };
     for (std::size_t i = 0; i < frames.size(); ++i) {
       const shown_frame one(process_, frames[i]);
@@ -222,9 +237,11 @@ class stack_printer {
       if (one.at != nullptr) {
         line += ", \"module\": ";
         quoted(one.module(process_));
-        if (one.at->kind != perf::file_kind::anonymous) line += ", \"module_offset\": " + std::to_string(one.module_offset());
+        if (one.at->kind != perf::file_kind::anonymous)
+          line += ", \"module_offset\": " + std::to_string(one.module_offset());
       }
-      line += std::string(", \"found_by\": \"") + message(one.frame.from) + (one.frame.is_signal ? "\", \"signal_frame\": true}" : "\"}");
+      line += std::string(", \"found_by\": \"") + message(one.frame.from) +
+              (one.frame.is_signal ? "\", \"signal_frame\": true}" : "\"}");
     }
     line += std::string("], \"end\": \"") + message(why) + "\"}\n";
     out_.write(line);
@@ -237,7 +254,8 @@ class stack_printer {
 };
 
 template <class Arch>
-int unwind_threads(const std::string& path, const core_options& options, const elf::core_file& core, dumped_process& process) {
+int unwind_threads(const std::string& path, const core_options& options, const elf::core_file& core,
+                   dumped_process& process) {
   output out("-");
   int code = success;
   if (options.format == "text") {
@@ -261,7 +279,8 @@ int unwind_threads(const std::string& path, const core_options& options, const e
     }
     frames.clear();
     const cfi::stop why = cfi::explained_walk<Arch>(
-        *first, space, process, options.longest, [&](std::uint64_t address) { return process.prepare<Arch>(space, address); },
+        *first, space, process, options.longest,
+        [&](std::uint64_t address) { return process.prepare<Arch>(space, address); },
         [&](const cfi::explained_frame& one) { frames.push_back(one); });
     printer.print(thread, frames, why);
   }
@@ -284,7 +303,8 @@ int unwind_core(const std::string& path, const core_options& options) {
   const auto core = elf::open_core(file.bytes(), on_fault);
   if (!core) return report_error(path, core.error());
   if (core->missing != 0)
-    code = report_error(path, {errc::truncated, file.bytes().size()}, std::to_string(core->missing) + " bytes of memory are missing");
+    code = report_error(path, {errc::truncated, file.bytes().size()},
+                        std::to_string(core->missing) + " bytes of memory are missing");
   if (core->threads.empty()) return report_error(path, {errc::not_found, 0}, "no threads (NT_PRSTATUS)");
   dumped_process process(path, options, *core, elf::core_memory(core->file, on_fault));
   const auto unwound = [&]() -> std::optional<int> {
@@ -301,7 +321,8 @@ int unwind_core(const std::string& path, const core_options& options) {
     }
   }();
   constexpr std::uint64_t machine_offset = 18;
-  if (!unwound) return report_error(path, {errc::unsupported_type, machine_offset}, "stacks of this machine are not unwound");
+  if (!unwound)
+    return report_error(path, {errc::unsupported_type, machine_offset}, "stacks of this machine are not unwound");
   return *unwound != success ? *unwound : code;
 }
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-// Source: Itanium C++ ABI, "External Names (a.k.a. Mangling)". A name of 110 bytes can stand for gigabytes, because each
-// substitution may hold two earlier ones; so the sizes are summed up first.
+// Source: Itanium C++ ABI, "External Names (a.k.a. Mangling)". A name of 110 bytes can stand for gigabytes, because
+// each substitution may hold two earlier ones; so the sizes are summed up first.
 namespace cli {
 namespace {
 
@@ -20,7 +20,8 @@ class size_parser {
   /// The name alone, see demangled_size.hpp.
   std::string name_alone() {
     if (!take("_Z")) return {};
-    if (peek() == 'T' || (peek() == 'G' && is_one_of("VRAT", 1))) return special() ? std::string(in_.substr(0, at_)) : "";
+    if (peek() == 'T' || (peek() == 'G' && is_one_of("VRAT", 1)))
+      return special() ? std::string(in_.substr(0, at_)) : "";
     entity_ = at_;
     if (!name() || size_ > limit_) return {};
     std::string text(in_.substr(0, at_));
@@ -389,8 +390,8 @@ class size_parser {
     }
   }
 
-  /// The names before a name. GCC writes a type and then the name, which `ends` it; Clang names up to an E, which are not
-  /// remembered.
+  /// The names before a name. GCC writes a type and then the name, which `ends` it; Clang names up to an E, which are
+  /// not remembered.
   bool scope(bool& ends) {
     const std::size_t before = parts_.size();
     std::size_t behind = 0;

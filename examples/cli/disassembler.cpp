@@ -42,9 +42,9 @@ disassembler::disassembler(std::uint64_t type) : library_(std::make_unique<libra
       !load(l.disasm, "cs_disasm") || !load(l.free, "cs_free"))
     return;
   l.good = l.open(arm ? CS_ARCH_ARM64 : CS_ARCH_X86,
-                  arm                                  ? CS_MODE_LITTLE_ENDIAN
+                  arm                               ? CS_MODE_LITTLE_ENDIAN
                   : (type & file_type::x86_32) != 0 ? CS_MODE_32
-                                                       : CS_MODE_64,
+                                                    : CS_MODE_64,
                   &l.handle) == CS_ERR_OK;
   if (l.good && !arm) l.option(l.handle, CS_OPT_SYNTAX, CS_OPT_SYNTAX_ATT);
 }
@@ -59,11 +59,12 @@ bool disassembler::good() const { return library_->good; }
 std::string disassembler::text(byte_view code, std::uint64_t pc) {
   if (!library_->good) return {};
   cs_insn* decoded = nullptr;
-  const std::size_t count =
-      library_->disasm(library_->handle, reinterpret_cast<const std::uint8_t*>(code.data()), code.size(), pc, 1, &decoded);
+  const std::size_t count = library_->disasm(library_->handle, reinterpret_cast<const std::uint8_t*>(code.data()),
+                                             code.size(), pc, 1, &decoded);
   if (count == 0) return "<invalid>";
   std::string text = decoded->mnemonic;
-  if (decoded->op_str[0] != '\0') text += std::string(text.size() < 6 ? 6 - text.size() : 0, ' ') + " " + decoded->op_str;
+  if (decoded->op_str[0] != '\0')
+    text += std::string(text.size() < 6 ? 6 - text.size() : 0, ' ') + " " + decoded->op_str;
   library_->free(decoded, count);
   return text;
 }
@@ -71,8 +72,8 @@ std::string disassembler::text(byte_view code, std::uint64_t pc) {
 std::string disassembler::mnemonic(byte_view code) {
   if (!library_->good) return {};
   cs_insn* decoded = nullptr;
-  const std::size_t count =
-      library_->disasm(library_->handle, reinterpret_cast<const std::uint8_t*>(code.data()), code.size(), 0, 1, &decoded);
+  const std::size_t count = library_->disasm(library_->handle, reinterpret_cast<const std::uint8_t*>(code.data()),
+                                             code.size(), 0, 1, &decoded);
   if (count == 0) return "<invalid>";
   std::string text = decoded->mnemonic;
   library_->free(decoded, count);

@@ -9,8 +9,8 @@
 
 namespace cli::memtrace {
 
-/// The text of instructions, from capstone where the program was built with it and the library is there. It is loaded when it is
-/// asked for: its tables would cost every run of the program a millisecond.
+/// The text of instructions, from capstone where the program was built with it and the library is there. It is loaded
+/// when it is asked for: its tables would cost every run of the program a millisecond.
 class disassembler {
  public:
   /// `type` is the file type of the trace.

@@ -53,8 +53,8 @@ struct elf_input {
       if (!unpacked) return unpacked.error();
       found.partial().bytes = inflated.emplace_back(std::move(unpacked).value());
       found = backsight::elf::needs_relocation(image, *header)
-                  ? backsight::result<backsight::cfi::frame_section>(
-                        found.partial(), {backsight::errc::unrelocated, header->offset})
+                  ? backsight::result<backsight::cfi::frame_section>(found.partial(),
+                                                                     {backsight::errc::unrelocated, header->offset})
                   : backsight::result<backsight::cfi::frame_section>(found.partial());
     }
     if (found.error().code != backsight::errc::unrelocated) return found;
@@ -114,7 +114,7 @@ struct elf_input {
       for (auto& section : relocated) left_out += section.keep_code_of(index);
       if (left_out != 0 && wanted.empty()) {
         note("backsight: %s: %zu functions of other sections than .text are left out; --code chooses one\n",
-                     path.c_str(), left_out);
+             path.c_str(), left_out);
       }
       return success;
     }

@@ -117,7 +117,8 @@ bool input::try_open(const std::string& path, mapped_file::head_check wanted) {
     }
   }
   note_input(path);
-  return take(path, path == "-" ? mapped_file::from_descriptor(STDIN_FILENO, wanted) : mapped_file::open(path.c_str(), wanted));
+  return take(
+      path, path == "-" ? mapped_file::from_descriptor(STDIN_FILENO, wanted) : mapped_file::open(path.c_str(), wanted));
 }
 
 bool input::open(const std::string& path, mapped_file::head_check wanted) {

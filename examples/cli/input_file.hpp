@@ -11,8 +11,8 @@
 
 namespace cli {
 
-/// The bytes of an input: a mapped file, or all of stdin for `-`, of a pipe or of a terminal. A stream is read once; whoever
-/// opens it again gets the same bytes.
+/// The bytes of an input: a mapped file, or all of stdin for `-`, of a pipe or of a terminal. A stream is read once;
+/// whoever opens it again gets the same bytes.
 class input {
  public:
   input() = default;
@@ -41,7 +41,8 @@ class input {
 /// Why an input could not be opened, from errno.
 [[nodiscard]] std::string why_not_read(int reason);
 
-/// Notes that the program reads this file, or files of this folder: no output may be one of them. input::open does so itself.
+/// Notes that the program reads this file, or files of this folder: no output may be one of them. input::open does so
+/// itself.
 void note_input(const std::string& path);
 /// Notes where a file is mapped that the library has mapped, for the message when it shrinks. It stays mapped.
 void note_mapping(const std::string& path, backsight::byte_view bytes);

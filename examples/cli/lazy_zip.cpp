@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// libzip, loaded when the first zip archive is opened: it brings libcrypto and others along, which would be a quarter of the time that
-// every command takes to start. What io/zip.hpp calls leads to it from here, so that the program does not need the library itself.
+// libzip, loaded when the first zip archive is opened: it brings libcrypto and others along, which would be a quarter
+// of the time that every command takes to start. What io/zip.hpp calls leads to it from here, so that the program does
+// not need the library itself.
 #include <dlfcn.h>
 
 #pragma GCC visibility push(hidden)  // The library's own calls are not to come here.
@@ -44,7 +45,8 @@ void zip_source_free(zip_source_t* source) {
   if (void* const found = find("zip_source_free")) reinterpret_cast<decltype(&zip_source_free)>(found)(source);
 }
 zip_source_t* zip_source_buffer_create(const void* bytes, zip_uint64_t size, int owned, zip_error_t* error) {
-  return call("zip_source_buffer_create", &zip_source_buffer_create, static_cast<zip_source_t*>(nullptr), bytes, size, owned, error);
+  return call("zip_source_buffer_create", &zip_source_buffer_create, static_cast<zip_source_t*>(nullptr), bytes, size,
+              owned, error);
 }
 zip_t* zip_open_from_source(zip_source_t* source, int flags, zip_error_t* error) {
   return call("zip_open_from_source", &zip_open_from_source, static_cast<zip_t*>(nullptr), source, flags, error);

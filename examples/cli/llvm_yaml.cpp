@@ -35,7 +35,8 @@ bool is_numeric(std::string_view text) {
   if (tail.front() == '-' || tail.front() == '+') tail.remove_prefix(1);
   if (is_any(tail, std::array<std::string_view, 3>{".inf", ".Inf", ".INF"})) return true;
   if (text.starts_with("0o")) return text.size() > 2 && text.find_first_not_of("01234567", 2) == text.npos;
-  if (text.starts_with("0x")) return text.size() > 2 && text.find_first_not_of("0123456789abcdefABCDEF", 2) == text.npos;
+  if (text.starts_with("0x"))
+    return text.size() > 2 && text.find_first_not_of("0123456789abcdefABCDEF", 2) == text.npos;
   if (tail.starts_with(".") && (tail.size() == 1 || decimal_digits.find(tail[1]) == decimal_digits.npos)) return false;
   if (tail.starts_with("e") || tail.starts_with("E")) return false;
   tail = skip_digits(tail);
@@ -54,9 +55,11 @@ bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
 quoting quoting_of(std::string_view text) {
   if (text.empty()) return quoting::single;
-  constexpr std::array<std::string_view, 10> words{"null", "Null", "NULL", "~", "true", "True", "TRUE", "false", "False", "FALSE"};
+  constexpr std::array<std::string_view, 10> words{"null", "Null", "NULL",  "~",     "true",
+                                                   "True", "TRUE", "false", "False", "FALSE"};
   quoting needed = quoting::none;
-  if (is_space(text.front()) || is_space(text.back()) || is_any(text, words) || is_numeric(text)) needed = quoting::single;
+  if (is_space(text.front()) || is_space(text.back()) || is_any(text, words) || is_numeric(text))
+    needed = quoting::single;
   if (std::string_view("-?:\\,[]{}#&*!|>'\"%@`").find(text.front()) != std::string_view::npos) needed = quoting::single;
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
@@ -76,7 +79,8 @@ void append_hex(std::string& to, std::string_view prefix, std::uint32_t value, i
 /// A code point that LLVM would write as it is: not a control, not private, not a noncharacter. Code points that no
 /// character has yet are not told apart; LLVM escapes them.
 bool is_printable(std::uint32_t code) {
-  if (code < 0xa0 || code == 0x61c || code == 0x180e || (code >= 0xe000 && code < 0xf900) || code >= 0xe0000) return false;
+  if (code < 0xa0 || code == 0x61c || code == 0x180e || (code >= 0xe000 && code < 0xf900) || code >= 0xe0000)
+    return false;
   return (code & 0xfffeU) != 0xfffe && !(code >= 0xfdd0 && code < 0xfdf0) && !(code >= 0x200b && code < 0x2010) &&
          !(code >= 0x2028 && code < 0x202f) && !(code >= 0x2060 && code < 0x2070) && code != 0xfeff;
 }

@@ -32,8 +32,8 @@
 namespace {
 
 // Formats that look at more of a file come before those that look at less.
-constexpr std::array formats{&cli::perf_format,          &cli::uftrace_format,      &cli::memtrace_format,
-                             &cli::raw_memtrace_format,  &cli::xray_profile_format, &cli::xray_format};
+constexpr std::array formats{&cli::perf_format,         &cli::uftrace_format,      &cli::memtrace_format,
+                             &cli::raw_memtrace_format, &cli::xray_profile_format, &cli::xray_format};
 
 /// A stream that begins so is read to its end. Others are of no use, and may have none.
 bool is_of_use(backsight::byte_view head) {
@@ -42,7 +42,8 @@ bool is_of_use(backsight::byte_view head) {
          cli::xray_profile_format.detect("", head);
 }
 
-/// The first bytes of a file or of a stream, none for a folder; reports an error and gives false when it cannot be read.
+/// The first bytes of a file or of a stream, none for a folder; reports an error and gives false when it cannot be
+/// read.
 bool read_head(const std::string& path, std::vector<std::byte>& head) {
   if (cli::is_directory(path)) return true;
   cli::input all;
@@ -78,17 +79,18 @@ int run(const CLI::App& given, const cli::trace_command& command, const cli::arg
   if (cli::manner.verbose) cli::say("%s: %s\n", arguments.path().c_str(), format->a_trace);
   if (!cli::has_command(*format, command)) {
     const bool raw = format == &cli::raw_memtrace_format && cli::has_command(cli::memtrace_format, command);
-    cli::say("backsight: %s does not apply to %s%s; what does is %s\n", command.name, format->a_trace,
-             raw ? ", which has the blocks of instructions only: make a final trace of it first, as drraw2trace does" : "",
-             cli::commands_of(*format).c_str());
+    cli::say(
+        "backsight: %s does not apply to %s%s; what does is %s\n", command.name, format->a_trace,
+        raw ? ", which has the blocks of instructions only: make a final trace of it first, as drraw2trace does" : "",
+        cli::commands_of(*format).c_str());
     return cli::usage;
   }
   if (const int code = cli::check_options(given, command, *format, arguments); code != cli::success) return code;
-  
+
   // What a format alone can, and what it prints as its tool does, is its own; the rest is written once for all.
   const bool of_its_own = format->*command.run != nullptr &&
-                          (!arguments.as.empty() || arguments.to == "yaml" || command.run == &cli::trace_format::replay ||
-                           command.run == &cli::trace_format::check);
+                          (!arguments.as.empty() || arguments.to == "yaml" ||
+                           command.run == &cli::trace_format::replay || command.run == &cli::trace_format::check);
   if (of_its_own && !arguments.about.empty()) {
     cli::say("backsight: FUNCTION has no effect with --as %s\n", arguments.as.c_str());
     return cli::usage;
@@ -112,16 +114,13 @@ int run(const CLI::App& given, const cli::trace_command& command, const cli::arg
   return (format->*command.run)(arguments);
 }
 
-
 void add_commands(CLI::App& app, cli::arguments& arguments, int& code) {
   for (const cli::trace_command& command : cli::trace_commands()) {
     CLI::App* const sub = app.add_subcommand(command.name, command.help)->group("Traces");
     sub->add_option("TRACE", arguments.paths, "a trace: a file, - for stdin, or a folder for formats that are folders")
         ->required()
-        ->expected(command.run == &cli::trace_format::diff ? 2 : 1, command.run == &cli::trace_format::graph ||
-                                                                           command.run == &cli::trace_format::diff
-                                                                       ? 2
-                                                                       : 1)
+        ->expected(command.run == &cli::trace_format::diff ? 2 : 1,
+                   command.run == &cli::trace_format::graph || command.run == &cli::trace_format::diff ? 2 : 1)
         ->type_name("");
     cli::add_options(*sub, command, arguments);
     sub->callback([sub, &command, &arguments, &code] {
@@ -134,8 +133,8 @@ void add_commands(CLI::App& app, cli::arguments& arguments, int& code) {
   }
 }
 
-/// A descriptor that is closed must not be given to a file that is opened: what is printed would go there. To write to a
-/// descriptor that is for reading only is an error, as it is to write to a closed one.
+/// A descriptor that is closed must not be given to a file that is opened: what is printed would go there. To write to
+/// a descriptor that is for reading only is an error, as it is to write to a closed one.
 void hold_standard_descriptors() {
   for (int descriptor = STDIN_FILENO; descriptor <= STDERR_FILENO; ++descriptor) {
     if (::fcntl(descriptor, F_GETFD) >= 0) continue;
@@ -148,7 +147,6 @@ void hold_standard_descriptors() {
 #define BACKSIGHT_VALUE_TEXT(macro) BACKSIGHT_TEXT(macro)
 #define BACKSIGHT_IS_SET(macro) (std::string_view(BACKSIGHT_VALUE_TEXT(macro)) == "1")
 
-
 /// What was built in.
 std::string version_text() {
   char first[32];
@@ -158,9 +156,12 @@ std::string version_text() {
     const char* name;
     bool has;
   };
-  constexpr std::array packings{feature{"zlib", BACKSIGHT_IS_SET(BACKSIGHT_HAVE_ZLIB)}, feature{"lz4", BACKSIGHT_IS_SET(BACKSIGHT_HAVE_LZ4)},
-                                feature{"snappy", BACKSIGHT_IS_SET(BACKSIGHT_HAVE_SNAPPY)}, feature{"zip", BACKSIGHT_IS_SET(BACKSIGHT_HAVE_LIBZIP)},
-                                feature{"zstd", BACKSIGHT_IS_SET(BACKSIGHT_HAVE_ZSTD)}, feature{"lzma", BACKSIGHT_IS_SET(BACKSIGHT_HAVE_LZMA)}};
+  constexpr std::array packings{feature{"zlib", BACKSIGHT_IS_SET(BACKSIGHT_HAVE_ZLIB)},
+                                feature{"lz4", BACKSIGHT_IS_SET(BACKSIGHT_HAVE_LZ4)},
+                                feature{"snappy", BACKSIGHT_IS_SET(BACKSIGHT_HAVE_SNAPPY)},
+                                feature{"zip", BACKSIGHT_IS_SET(BACKSIGHT_HAVE_LIBZIP)},
+                                feature{"zstd", BACKSIGHT_IS_SET(BACKSIGHT_HAVE_ZSTD)},
+                                feature{"lzma", BACKSIGHT_IS_SET(BACKSIGHT_HAVE_LZMA)}};
   constexpr std::array others{feature{"regular expressions (RE2)", BACKSIGHT_IS_SET(BACKSIGHT_HAVE_RE2)},
                               feature{"text of instructions (capstone)", BACKSIGHT_IS_SET(BACKSIGHT_HAVE_CAPSTONE)}};
   const auto list = [](const auto& features, bool has) {
@@ -173,7 +174,8 @@ std::string version_text() {
   std::string names, tools;
   for (const cli::trace_format* const format : formats) {
     names = format->name + (names.empty() ? "" : ", " + names);
-    if (format->tool != nullptr && tools.find(format->tool) == std::string::npos) tools = format->tool + (tools.empty() ? "" : ", " + tools);
+    if (format->tool != nullptr && tools.find(format->tool) == std::string::npos)
+      tools = format->tool + (tools.empty() ? "" : ", " + tools);
   }
   std::vector<feature> all(packings.begin(), packings.end());
   all.insert(all.end(), others.begin(), others.end());
@@ -183,13 +185,18 @@ std::string version_text() {
 
 /// What every command takes.
 void add_manners(CLI::App& app) {
-  CLI::Option* const quiet = app.add_flag("-q,--quiet", cli::manner.quiet, "say nothing but errors: no notes, no progress");
-  CLI::Option* const verbose = app.add_flag("-v,--verbose", cli::manner.verbose, "say what was found and what it took, too");
+  CLI::Option* const quiet =
+      app.add_flag("-q,--quiet", cli::manner.quiet, "say nothing but errors: no notes, no progress");
+  CLI::Option* const verbose =
+      app.add_flag("-v,--verbose", cli::manner.verbose, "say what was found and what it took, too");
   quiet->excludes(verbose);
-  CLI::Option* const color = app.add_option("--color", cli::manner.color, "when to colour: auto is on a terminal where NO_COLOR is not set")
-                                 ->check(CLI::IsMember({"auto", "always", "never"}))
-                                 ->type_name("auto|always|never");
-  CLI::Option* const pager = app.add_flag("--no-pager", cli::manner.no_pager, "print to the terminal itself, not by way of $BACKSIGHT_PAGER, $PAGER or less");
+  CLI::Option* const color =
+      app.add_option("--color", cli::manner.color, "when to colour: auto is on a terminal where NO_COLOR is not set")
+          ->check(CLI::IsMember({"auto", "always", "never"}))
+          ->type_name("auto|always|never");
+  CLI::Option* const pager =
+      app.add_flag("--no-pager", cli::manner.no_pager,
+                   "print to the terminal itself, not by way of $BACKSIGHT_PAGER, $PAGER or less");
   for (CLI::Option* const option : {quiet, verbose, color, pager}) option->group("Manners");
   for (CLI::App* const below : app.get_subcommands([](CLI::App*) { return true; })) add_manners(*below);
 }

@@ -67,11 +67,14 @@ void write_manual(output& to, const command_text& program, std::string_view vers
   to.write(".TH BACKSIGHT 1 \"\" \"" + man_text(first) + "\" \"User Commands\"\n.SH NAME\n");
   to.write("backsight \\- " + man_text("show the traces that profilers leave behind, and unwind stacks") + "\n");
   to.write(".SH SYNOPSIS\n.B backsight\n.I COMMAND\n[\\fIOPTION\\fR]... \\fITRACE\\fR\n");
-  to.write(".SH DESCRIPTION\n"
-           "The format of a trace is found out by its bytes: logs and profiles of LLVM XRay, directories of uftrace, memtraces of "
-           "DynamoRIO, recordings of perf. A trace is a file, \\- for the standard input, or a folder where the format is one.\n.PP\n"
-           "An option that has no effect on a command or a format is refused, with what does apply.\n"
-           ".SH COMMANDS\n");
+  to.write(
+      ".SH DESCRIPTION\n"
+      "The format of a trace is found out by its bytes: logs and profiles of LLVM XRay, directories of uftrace, "
+      "memtraces of "
+      "DynamoRIO, recordings of perf. A trace is a file, \\- for the standard input, or a folder where the format is "
+      "one.\n.PP\n"
+      "An option that has no effect on a command or a format is refused, with what does apply.\n"
+      ".SH COMMANDS\n");
   for (const command_text* const command : commands_in_order(program)) {
     // A command that only holds others is told by them.
     if (!command->commands.empty() && command->words.empty()) continue;
@@ -79,7 +82,8 @@ void write_manual(output& to, const command_text& program, std::string_view vers
     write_man_synopsis(to, *command);
     to.write(".PP\n" + man_text(command->help) + ".\n");
     for (const word_text& word : command->words) {
-      if (!word.help.empty()) to.write(".TP\n" + man_italic(word.names.front()) + "\n" + man_text(man_capital(word.help)) + "\n");
+      if (!word.help.empty())
+        to.write(".TP\n" + man_italic(word.names.front()) + "\n" + man_text(man_capital(word.help)) + "\n");
     }
     write_man_options(to, *command);
   }
@@ -91,9 +95,11 @@ void write_manual(output& to, const command_text& program, std::string_view vers
     to.write(man_text(table.substr(at, end - at)) + "\n");
     at = end + 1;
   }
-  to.write(".fi\n.SH EXIT STATUS\n.TP\n.B 0\nThe trace is shown whole.\n.TP\n.B 1\n"
-           "The input is damaged or cannot be read; what can be read is shown all the same, and faults are told on the standard "
-           "error as \\fIfile\\fR:\\fIoffset\\fR: \\fImessage\\fR.\n.TP\n.B 2\nWrong usage; nothing was written.\n");
+  to.write(
+      ".fi\n.SH EXIT STATUS\n.TP\n.B 0\nThe trace is shown whole.\n.TP\n.B 1\n"
+      "The input is damaged or cannot be read; what can be read is shown all the same, and faults are told on the "
+      "standard "
+      "error as \\fIfile\\fR:\\fIoffset\\fR: \\fImessage\\fR.\n.TP\n.B 2\nWrong usage; nothing was written.\n");
   to.write(".SH SEE ALSO\n.BR perf (1),\n.BR readelf (1),\n.BR uftrace (1)\n");
 }
 

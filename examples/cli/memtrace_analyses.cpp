@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a memtrace tells of the program: its working set, what is hot, how soon lines are used again, its opcodes, its system calls.
+// What a memtrace tells of the program: its working set, what is hot, how soon lines are used again, its opcodes, its
+// system calls.
 #include "memtrace_commands.hpp"
 
 #include <algorithm>
@@ -56,7 +57,11 @@ struct touched {
 
 void print_touched(table& to, const std::string& tid, const std::optional<std::uint64_t>& window, const touched& of) {
   to.text(tid).id(window).number(of.instructions).number(of.loads).number(of.stores);
-  to.number(of.lines.data_lines()).number(of.pages.data_lines()).number(of.lines.code_lines()).number(of.pages.code_lines()).end_row();
+  to.number(of.lines.data_lines())
+      .number(of.pages.data_lines())
+      .number(of.lines.code_lines())
+      .number(of.pages.code_lines())
+      .end_row();
 }
 
 // hot
@@ -76,7 +81,8 @@ void sort_hot(std::vector<hot_row>& rows, const arguments& asked) {
 int hot_code(const arguments& asked, code_names& names) {
   choice wanted(asked);
   pc_counts counted;
-  const int code = for_each_chosen_reference(asked, wanted, [&](const final_header&, const reference_place&, const reference& item) { counted.on(item); });
+  const int code = for_each_chosen_reference(
+      asked, wanted, [&](const final_header&, const reference_place&, const reference& item) { counted.on(item); });
   if (code == usage) return code;
   std::uint64_t whole = 0;
   std::vector<hot_row> rows;
@@ -99,7 +105,9 @@ int hot_code(const arguments& asked, code_names& names) {
   sort_hot(rows, asked);
   output out("-");
   if (by_module || by_function) {
-    std::vector<table::column> columns{{.key = "share", .width = 7, .text_only = true}, {.key = "count", .width = 12}, {.key = "instructions", .width = 12}};
+    std::vector<table::column> columns{{.key = "share", .width = 7, .text_only = true},
+                                       {.key = "count", .width = 12},
+                                       {.key = "instructions", .width = 12}};
     if (by_function) columns.push_back({.key = "function", .width = 0});
     columns.push_back({.key = "module"});
     table to(out, asked.format, std::move(columns), analysis_look);
@@ -117,7 +125,10 @@ int hot_code(const arguments& asked, code_names& names) {
             {.key = "count", .width = 12},
             {.key = "pc", .width = 18},
             {.key = "place", .heading = "place", .text_only = true},
-            hidden_in_text("module"), hidden_in_text("offset"), hidden_in_text("symbol"), hidden_in_text("into_symbol")},
+            hidden_in_text("module"),
+            hidden_in_text("offset"),
+            hidden_in_text("symbol"),
+            hidden_in_text("into_symbol")},
            analysis_look);
   for (const hot_row& row : rows) {
     const code_names::name found = names.find(row.address);
@@ -137,16 +148,20 @@ int hot_code(const arguments& asked, code_names& names) {
 int hot_data(const arguments& asked) {
   choice wanted(asked);
   std::optional<block_counts> counted;
-  const int code = for_each_chosen_reference(asked, wanted, [&](const final_header& head, const reference_place&, const reference& item) {
-    if (!counted) counted.emplace(asked.by == "page" ? page_size_of(head) : line_size_of(head));
-    counted->on(item);
-  });
+  const int code = for_each_chosen_reference(
+      asked, wanted, [&](const final_header& head, const reference_place&, const reference& item) {
+        if (!counted) counted.emplace(asked.by == "page" ? page_size_of(head) : line_size_of(head));
+        counted->on(item);
+      });
   if (code == usage) return code;
   std::vector<hot_row> rows;
   std::uint64_t whole = 0;
   if (counted) {
     for (const auto& [block, uses] : counted->counts()) {
-      rows.push_back({.address = block * counted->block_size(), .count = uses.loads + uses.stores, .loads = uses.loads, .stores = uses.stores});
+      rows.push_back({.address = block * counted->block_size(),
+                      .count = uses.loads + uses.stores,
+                      .loads = uses.loads,
+                      .stores = uses.stores});
       whole += uses.loads + uses.stores;
     }
   }
@@ -160,7 +175,12 @@ int hot_data(const arguments& asked) {
             {.key = asked.by, .width = 18}},
            analysis_look);
   for (const hot_row& row : rows)
-    to.share(row.count, whole).number(row.count).number(row.loads).number(row.stores).text(address_text(row.address)).end_row();
+    to.share(row.count, whole)
+        .number(row.count)
+        .number(row.loads)
+        .number(row.stores)
+        .text(address_text(row.address))
+        .end_row();
   to.finish(counted ? ",\n\"bytes\":" + std::to_string(counted->block_size()) : "");
   return out.close(code);
 }
@@ -219,24 +239,33 @@ int working_sets(const arguments& asked) {
   touched* now = nullptr;
   key here;
   std::uint64_t line = 0, page = 0;
-  const int code = for_each_chosen_reference(asked, wanted, [&](const final_header& head, const reference_place& place, const reference& item) {
-    const bool is_data = item.type == trace_type::read || item.type == trace_type::write;
-    if (!is_data && !is_instruction(item.type)) return;
-    if (now == nullptr || here != key{place.window, place.tid}) {
-      if (line == 0) line = line_size_of(head), page = page_size_of(head);
-      here = {place.window, place.tid};
-      const touched fresh{.lines = backsight::memtrace::working_set(line), .pages = backsight::memtrace::working_set(page)};
-      now = &pieces.try_emplace(here, fresh).first->second;
-    }
-    now->lines.on(item);
-    now->pages.on(item);
-    ++(is_data ? item.type == trace_type::read ? now->loads : now->stores : now->instructions);
-  });
+  const int code = for_each_chosen_reference(
+      asked, wanted, [&](const final_header& head, const reference_place& place, const reference& item) {
+        const bool is_data = item.type == trace_type::read || item.type == trace_type::write;
+        if (!is_data && !is_instruction(item.type)) return;
+        if (now == nullptr || here != key{place.window, place.tid}) {
+          if (line == 0) line = line_size_of(head), page = page_size_of(head);
+          here = {place.window, place.tid};
+          const touched fresh{.lines = backsight::memtrace::working_set(line),
+                              .pages = backsight::memtrace::working_set(page)};
+          now = &pieces.try_emplace(here, fresh).first->second;
+        }
+        now->lines.on(item);
+        now->pages.on(item);
+        ++(is_data ? item.type == trace_type::read ? now->loads : now->stores : now->instructions);
+      });
   if (code == usage) return code;
   output out("-");
   table to(out, asked.format,
-           {{"tid", {}, 8}, {"window", {}, 6}, {"instructions", {}, 12}, {"loads", {}, 10}, {"stores", {}, 10}, {"data_lines", {}, 10},
-            {"data_pages", {}, 10}, {"code_lines", {}, 10}, {"code_pages", {}, 10}},
+           {{"tid", {}, 8},
+            {"window", {}, 6},
+            {"instructions", {}, 12},
+            {"loads", {}, 10},
+            {"stores", {}, 10},
+            {"data_lines", {}, 10},
+            {"data_pages", {}, 10},
+            {"code_lines", {}, 10},
+            {"code_pages", {}, 10}},
            analysis_look);
   touched all{.lines = backsight::memtrace::working_set(line), .pages = backsight::memtrace::working_set(page)};
   for (auto at = pieces.begin(); at != pieces.end();) {
@@ -261,7 +290,8 @@ int hot(const arguments& asked) {
   const int read = names.open(asked);
   if (read != success && !names.has_modules()) return read;
   if ((asked.by == "module" || asked.by == "function") && !names.has_modules()) {
-    say("%s: no modules.log is beside it, which --by %s needs; --modules names one\n", asked.path().c_str(), asked.by.c_str());
+    say("%s: no modules.log is beside it, which --by %s needs; --modules names one\n", asked.path().c_str(),
+        asked.by.c_str());
     return usage;
   }
   return std::max(read, hot_code(asked, names));
@@ -271,10 +301,11 @@ int reuse(const arguments& asked) {
   choice wanted(asked);
   std::map<std::uint64_t, reuse_distance> threads;
   std::uint64_t line = 0;
-  const int code = for_each_chosen_reference(asked, wanted, [&](const final_header& head, const reference_place& place, const reference& item) {
-    if (line == 0) line = line_size_of(head);
-    threads.try_emplace(place.tid, line).first->second.on(item);
-  });
+  const int code = for_each_chosen_reference(
+      asked, wanted, [&](const final_header& head, const reference_place& place, const reference& item) {
+        if (line == 0) line = line_size_of(head);
+        threads.try_emplace(place.tid, line).first->second.on(item);
+      });
   if (code == usage) return code;
   distance_histogram all, data;
   std::uint64_t references = 0, lines = 0;
@@ -290,18 +321,26 @@ int reuse(const arguments& asked) {
   std::vector<row> rows;
   for (const auto& [distance, count] : all.counts()) {
     const std::uint64_t last = asked.by == "distance" ? distance : last_of_row(distance);
-    if (rows.empty() || rows.back().to != last) rows.push_back({asked.by == "distance" ? distance : (last + 1) / 2, last});
+    if (rows.empty() || rows.back().to != last)
+      rows.push_back({asked.by == "distance" ? distance : (last + 1) / 2, last});
     rows.back().count += count;
     const auto found = data.counts().find(distance);
     if (found != data.counts().end()) rows.back().data += found->second;
   }
   output out("-");
   if (asked.format == "text") {
-    out.print("references  %" PRIu64 " of %zu threads to %" PRIu64 " lines of %" PRIu64 " bytes\n", references, threads.size(), lines, line);
-    out.print("distance    mean %.2f, median %" PRIu64 "; of data mean %.2f, median %" PRIu64 "\n\n", all.mean(), all.median(), data.mean(), data.median());
+    out.print("references  %" PRIu64 " of %zu threads to %" PRIu64 " lines of %" PRIu64 " bytes\n", references,
+              threads.size(), lines, line);
+    out.print("distance    mean %.2f, median %" PRIu64 "; of data mean %.2f, median %" PRIu64 "\n\n", all.mean(),
+              all.median(), data.mean(), data.median());
   }
   table to(out, asked.format,
-           {{"from", {}, 10}, {"to", {}, 10}, {"count", {}, 12}, {"share", {}, 8, false, true}, {"up to here", {}, 10, false, true}, {"data", {}, 12}},
+           {{"from", {}, 10},
+            {"to", {}, 10},
+            {"count", {}, 12},
+            {"share", {}, 8, false, true},
+            {"up to here", {}, 10, false, true},
+            {"data", {}, 12}},
            analysis_look);
   std::uint64_t seen = 0;
   for (const row& one : rows) {
@@ -324,15 +363,17 @@ int opcodes(const arguments& asked) {
   std::map<trace_type, std::uint64_t> kinds;
   std::optional<std::uint64_t> type;
   const bool by_kind = asked.by == "kind";
-  const int code = for_each_chosen_reference(asked, wanted, [&](const final_header& head, const reference_place&, const reference& item) {
-    if (!type) type = head.file_type;
-    if (!by_kind) counted.on(item);
-    else if (is_instruction(item.type)) ++kinds[item.type];
-  });
+  const int code = for_each_chosen_reference(
+      asked, wanted, [&](const final_header& head, const reference_place&, const reference& item) {
+        if (!type) type = head.file_type;
+        if (!by_kind) counted.on(item);
+        else if (is_instruction(item.type)) ++kinds[item.type];
+      });
   if (code == usage) return code;
   opcode_texts texts(asked.by.empty() ? "opcode" : asked.by, type.value_or(0));
   if (asked.by == "mnemonic" && type && !texts.has_mnemonics()) {
-    say("backsight: there is no disassembler (capstone) for instructions of this trace; what needs none is --by opcode, bytes, length and kind\n");
+    say("backsight: there is no disassembler (capstone) for instructions of this trace; what needs none is --by "
+        "opcode, bytes, length and kind\n");
     return usage;
   }
   std::map<std::string, std::uint64_t> sums;
@@ -345,11 +386,15 @@ int opcodes(const arguments& asked) {
   std::vector<std::pair<std::uint64_t, std::string>> rows;
   std::uint64_t whole = 0;
   for (const auto& [text, count] : sums) rows.emplace_back(count, text), whole += count;
-  std::ranges::sort(rows, [](const auto& a, const auto& b) { return std::tie(b.first, a.second) < std::tie(a.first, b.second); });
+  std::ranges::sort(
+      rows, [](const auto& a, const auto& b) { return std::tie(b.first, a.second) < std::tie(a.first, b.second); });
   if (asked.limit && rows.size() > *asked.limit) rows.resize(static_cast<std::size_t>(*asked.limit));
   output out("-");
   table to(out, asked.format,
-           {{.key = "share", .width = 7, .text_only = true}, {.key = "count", .width = 12}, {.key = asked.by.empty() ? "opcode" : asked.by}}, analysis_look);
+           {{.key = "share", .width = 7, .text_only = true},
+            {.key = "count", .width = 12},
+            {.key = asked.by.empty() ? "opcode" : asked.by}},
+           analysis_look);
   for (const auto& [count, text] : rows) to.share(count, whole).number(count).text(text).end_row();
   to.finish(",\n\"instructions\":" + std::to_string(whole) + ",\"without_bytes\":" + std::to_string(without));
   if (without != 0) note("%s: %" PRIu64 " instructions are without their bytes\n", asked.path().c_str(), without);
@@ -360,10 +405,11 @@ int syscalls(const arguments& asked) {
   choice wanted(asked);
   std::map<std::uint64_t, syscall_counts> threads;
   std::uint64_t type = 0;
-  const int code = for_each_chosen_reference(asked, wanted, [&](const final_header& head, const reference_place& place, const reference& item) {
-    type = head.file_type;
-    threads[place.tid].on(item);
-  });
+  const int code = for_each_chosen_reference(
+      asked, wanted, [&](const final_header& head, const reference_place& place, const reference& item) {
+        type = head.file_type;
+        threads[place.tid].on(item);
+      });
   if (code == usage) return code;
   std::map<std::uint64_t, std::pair<syscall_counts::uses, std::uint64_t>> sums;
   for (const auto& [tid, one] : threads) {
@@ -374,21 +420,36 @@ int syscalls(const arguments& asked) {
   }
   std::vector<std::uint64_t> numbers;
   for (const auto& [number, sum] : sums) numbers.push_back(number);
-  std::ranges::stable_sort(numbers, [&](std::uint64_t a, std::uint64_t b) { return sums[a].first.count > sums[b].first.count; });
+  std::ranges::stable_sort(numbers,
+                           [&](std::uint64_t a, std::uint64_t b) { return sums[a].first.count > sums[b].first.count; });
   const syscall_table names = (type & file_type::x86_64) != 0    ? syscall_table::x86_64
                               : (type & file_type::aarch64) != 0 ? syscall_table::aarch64
                                                                  : syscall_table::none;
   output out("-");
   table to(out, asked.format,
-           {{"number", {}, 6}, {"count", {}, 10}, {"threads", {}, 7}, {"may_block", {}, 9}, {"failed", {}, 8}, {"timed", {}, 8}, {"time_us", {}, 12}, {"name"}},
+           {{"number", {}, 6},
+            {"count", {}, 10},
+            {"threads", {}, 7},
+            {"may_block", {}, 9},
+            {"failed", {}, 8},
+            {"timed", {}, 8},
+            {"time_us", {}, 12},
+            {"name"}},
            analysis_look);
   for (const std::uint64_t number : numbers) {
     const auto& [uses, in] = sums[number];
-    to.id(number).number(uses.count).number(in).number(uses.may_block).number(uses.failed).number(uses.timed).number(uses.time);
+    to.id(number)
+        .number(uses.count)
+        .number(in)
+        .number(uses.may_block)
+        .number(uses.failed)
+        .number(uses.timed)
+        .number(uses.time);
     to.text(syscall_name(names, number)).end_row();
   }
   to.finish();
-  if (sums.empty() && (type & file_type::syscall_numbers) == 0) note("%s: the trace has no markers of system calls\n", asked.path().c_str());
+  if (sums.empty() && (type & file_type::syscall_numbers) == 0)
+    note("%s: the trace has no markers of system calls\n", asked.path().c_str());
   return out.close(code);
 }
 

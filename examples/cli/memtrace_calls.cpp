@@ -88,7 +88,9 @@ int with_calls(const arguments& asked, const call_task& task) {
   backsight::memtrace::call_options options;
   if (!asked.symbols.empty()) options.name = [&symbols](std::uint64_t address) { return symbols.name_of(address); };
   else if (names.has_modules()) {
-    options.name = [&names](std::uint64_t address) { return names.find(address).module.empty() ? std::string() : names.text(address); };
+    options.name = [&names](std::uint64_t address) {
+      return names.find(address).module.empty() ? std::string() : names.text(address);
+    };
   }
   unreadable = unreadable || named != success;
   call_input input{.asked = asked, .bytes = size, .notes = notes, .unreadable = unreadable};

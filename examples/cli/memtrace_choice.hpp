@@ -25,7 +25,9 @@ class choice {
     return !asked_->window || ordinal == asked_->window;
   }
   [[nodiscard]] bool has_thread(std::uint64_t tid) const {
-    return asked_->tids.empty() || std::ranges::find(asked_->tids, tid, [](std::uint32_t id) { return std::uint64_t{id}; }) != asked_->tids.end();
+    return asked_->tids.empty() || std::ranges::find(asked_->tids, tid, [](std::uint32_t id) {
+                                     return std::uint64_t{id};
+                                   }) != asked_->tids.end();
   }
   /// Notes that there is something of it.
   [[nodiscard]] bool has(const std::optional<std::uint64_t>& ordinal, std::uint64_t tid) {
@@ -53,8 +55,8 @@ struct reference_place {
   std::optional<std::uint64_t> window;
 };
 
-/// Gives the references of a final file that are of the choice to `use(place, reference)`. Errors as for_each_final_block, and those of
-/// the records.
+/// Gives the references of a final file that are of the choice to `use(place, reference)`. Errors as
+/// for_each_final_block, and those of the records.
 template <class Address, class F>
 backsight::trace_error for_each_chosen_reference(const std::string& path, choice& wanted, F&& use) {
   using namespace backsight;
@@ -76,7 +78,8 @@ backsight::trace_error for_each_chosen_reference(const std::string& path, choice
   });
 }
 
-/// The same for every file at the path: `use(header, place, reference)`. Reports what is damaged, and gives the exit code.
+/// The same for every file at the path: `use(header, place, reference)`. Reports what is damaged, and gives the exit
+/// code.
 template <class F>
 int for_each_chosen_reference(const arguments& asked, choice& wanted, F&& use) {
   const std::vector<trace_folder> folders = folders_at(asked.path());
@@ -89,7 +92,9 @@ int for_each_chosen_reference(const arguments& asked, choice& wanted, F&& use) {
         code = report_error(path, head.error(), detail_of(path, head.error()));
         continue;
       }
-      const auto give = [&](const reference_place& place, const backsight::memtrace::reference& item) { use(*head, place, item); };
+      const auto give = [&](const reference_place& place, const backsight::memtrace::reference& item) {
+        use(*head, place, item);
+      };
       const auto error = head->address_size == 4 ? for_each_chosen_reference<std::uint32_t>(path, wanted, give)
                                                  : for_each_chosen_reference<std::uint64_t>(path, wanted, give);
       if (error) code = report_damage(path, error);

@@ -39,26 +39,35 @@ int check(const arguments& asked) {
         out.write(",\"findings\":[");
       }
       const char* separator = "";
-      const auto tell = [&](std::uint64_t offset, const char* what, bool is_note, std::uint64_t instruction, const std::optional<std::uint64_t>& window) {
+      const auto tell = [&](std::uint64_t offset, const char* what, bool is_note, std::uint64_t instruction,
+                            const std::optional<std::uint64_t>& window) {
         if (json) {
-          out.print("%s\n{\"offset\":%" PRIu64 ",\"message\":\"%s\",\"is_note\":%s,\"instruction\":%" PRIu64 ",\"window\":%s}",
-                    std::exchange(separator, ","), offset, what, is_note ? "true" : "false", instruction, window ? std::to_string(*window).c_str() : "null");
+          out.print("%s\n{\"offset\":%" PRIu64 ",\"message\":\"%s\",\"is_note\":%s,\"instruction\":%" PRIu64
+                    ",\"window\":%s}",
+                    std::exchange(separator, ","), offset, what, is_note ? "true" : "false", instruction,
+                    window ? std::to_string(*window).c_str() : "null");
           return;
         }
-        out.print("%s:%" PRIu64 ": %s%s, instruction %" PRIu64 ", window %s\n", path.c_str(), offset, is_note ? "note: " : "", what, instruction,
-                  window ? std::to_string(*window).c_str() : "-");
+        out.print("%s:%" PRIu64 ": %s%s, instruction %" PRIu64 ", window %s\n", path.c_str(), offset,
+                  is_note ? "note: " : "", what, instruction, window ? std::to_string(*window).c_str() : "-");
       };
       const auto end_file = [&] {
         if (json) out.print("],\"count\":%" PRIu64 ",\"blocks_after_their_window\":%" PRIu64 "}", findings, stragglers);
-        else out.print("%s: %" PRIu64 " findings, %" PRIu64 " blocks that ran after their window\n", path.c_str(), findings, stragglers);
+        else
+          out.print("%s: %" PRIu64 " findings, %" PRIu64 " blocks that ran after their window\n", path.c_str(),
+                    findings, stragglers);
       };
       if (kind.partial() == stage::raw) {
         if (!read_raw_header(file.bytes())) {
           if (json) end_file();
           continue;
         }
-        if (json && damage) tell(damage.offset, damage.code == errc::bad_end ? "the file does not end with a footer" : message(damage.code), false, 0, {});
-        else if (damage.code == errc::bad_end) out.print("%s:%" PRIu64 ": the file does not end with a footer\n", path.c_str(), damage.offset);
+        if (json && damage)
+          tell(damage.offset,
+               damage.code == errc::bad_end ? "the file does not end with a footer" : message(damage.code), false, 0,
+               {});
+        else if (damage.code == errc::bad_end)
+          out.print("%s:%" PRIu64 ": the file does not end with a footer\n", path.c_str(), damage.offset);
         if (damage) ++findings;
       } else {
         const auto trace = final_trace::open(file.bytes());

@@ -89,17 +89,20 @@ int final_table(const arguments& asked, const std::vector<trace_folder>& folders
       if (const trace_error error = count_file(path, counts)) code = report_damage(path, error);
       if (counts.records == 0) continue;
       const std::size_t all_sections = counts.sections.size();
-      std::erase_if(counts.sections, [&](const section_counts& section) { return !wanted.has(section.window, section.tid); });
+      std::erase_if(counts.sections,
+                    [&](const section_counts& section) { return !wanted.has(section.window, section.tid); });
       if (counts.sections.empty()) continue;
       if (!asked.per_window) {
         // One thread has the pcs of the whole file; of several, or some of its windows, it is not known who ran which.
         std::map<std::uint64_t, record_counts> of_threads;
         for (const section_counts& section : counts.sections) of_threads[section.tid] += section.counts;
         const bool whole = counts.sections.size() == all_sections;
-        if (counts.sections.size() == 1) of_threads.begin()->second.unique_pcs = counts.sections.front().counts.unique_pcs;
+        if (counts.sections.size() == 1)
+          of_threads.begin()->second.unique_pcs = counts.sections.front().counts.unique_pcs;
         else if (of_threads.size() == 1 && whole) of_threads.begin()->second.unique_pcs = counts.pcs.size();
         for (const auto& [tid, sum] : of_threads) {
-          print_row(rows, std::to_string(tid), asked.window, sum, counts.sections.size() != 1 && (of_threads.size() != 1 || !whole), counts.records);
+          print_row(rows, std::to_string(tid), asked.window, sum,
+                    counts.sections.size() != 1 && (of_threads.size() != 1 || !whole), counts.records);
           sums[asked.window] += sum;
         }
         continue;
@@ -174,8 +177,8 @@ int raw_table(const arguments& asked, const std::vector<trace_folder>& folders, 
   return wanted.finish(code);
 }
 
-/// What the tool basic_counts keeps for one file: counts by window ordinal, where a file that begins with another window
-/// than 0 has just one.
+/// What the tool basic_counts keeps for one file: counts by window ordinal, where a file that begins with another
+/// window than 0 has just one.
 struct shard {
   std::uint64_t tid = 0, threads = 0, records = 0;
   std::map<std::uint64_t, record_counts> windows;  ///< The others up to the last are zeros.
@@ -204,9 +207,12 @@ const char* make_shard(file_counts& counts, shard& made) {
     tids.insert(section.tid);
     made.tid = section.tid;
     if (section.window && section.window != last && !made.core_sharded) {
-      if (last && made.window_count() != *last + 1) return "basic_counts gives no numbers for a file whose several windows do not start at 0; use --per-window";
-      if (last && *section.window < *last) return "basic_counts loses windows of a file whose windows go back; use --per-window";
-      if (*section.window == ~std::uint64_t{0}) return "basic_counts gives no numbers for as many windows; use --per-window";
+      if (last && made.window_count() != *last + 1)
+        return "basic_counts gives no numbers for a file whose several windows do not start at 0; use --per-window";
+      if (last && *section.window < *last)
+        return "basic_counts loses windows of a file whose windows go back; use --per-window";
+      if (*section.window == ~std::uint64_t{0})
+        return "basic_counts gives no numbers for as many windows; use --per-window";
       if (last || *section.window == 0) made.windows[*section.window];
       last = section.window;
     }
@@ -221,7 +227,9 @@ const char* make_shard(file_counts& counts, shard& made) {
 }
 
 void print_counts(output& out, const record_counts& c, const char* prefix, std::uint64_t threads, bool kernel) {
-  const auto line = [&](std::uint64_t number, const char* what) { out.print("%12" PRIu64 "%s %s\n", number, prefix, what); };
+  const auto line = [&](std::uint64_t number, const char* what) {
+    out.print("%12" PRIu64 "%s %s\n", number, prefix, what);
+  };
   line(c.instructions, "(fetched) instructions");
   line(c.unique_pcs, "unique (fetched) instructions");
   if (kernel) {
@@ -257,8 +265,8 @@ void print_counts(output& out, const record_counts& c, const char* prefix, std::
   line(c.encodings, "encodings");
 }
 
-/// Prints what `-tool basic_counts` prints. Threads with the same number of instructions come by thread number; the tool has
-/// them in the order in which it happened to open the files.
+/// Prints what `-tool basic_counts` prints. Threads with the same number of instructions come by thread number; the
+/// tool has them in the order in which it happened to open the files.
 int basic_counts(const trace_folder& folder, output& out) {
   int code = success;
   std::vector<shard> shards;
@@ -271,12 +279,16 @@ int basic_counts(const trace_folder& folder, output& out) {
     shards.push_back(std::move(made));
   }
   if (shards.empty()) return code;
-  // Each thread has a section for every window up to its last: far ordinals in a short trace would fill the disk with zeros.
+  // Each thread has a section for every window up to its last: far ordinals in a short trace would fill the disk with
+  // zeros.
   std::uint64_t records = 0;
   for (const shard& one : shards) records += one.records;
   std::uint64_t room = records + 10000;
   for (const shard& one : shards) {
-    if (one.window_count() > room) return report_error(folder.path, "basic_counts has a section for each window up to the last, and here they are too many; use --per-window");
+    if (one.window_count() > room)
+      return report_error(
+          folder.path,
+          "basic_counts has a section for each window up to the last, and here they are too many; use --per-window");
     room -= one.window_count();
   }
   record_counts total;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // info and dump of memtraces, raw and final.
 #include <array>
-#include <type_traits>
 #include <cinttypes>
+#include <type_traits>
 
 #include <backsight/core/hex_dump.hpp>
 #include <backsight/core/table.hpp>
@@ -139,7 +139,8 @@ class raw_place {
   explicit raw_place(const raw_file_header& head) : tid_(head.tid) {}
   template <class Item>
   void take(const Item& item) {
-    if (item.template is<raw_marker>() && item.template as<raw_marker>()[raw_marker::marker_type] == marker_type::window_id)
+    if (item.template is<raw_marker>() &&
+        item.template as<raw_marker>()[raw_marker::marker_type] == marker_type::window_id)
       window_ = item.template as<raw_marker>()[raw_marker::value];
   }
   [[nodiscard]] std::uint64_t tid() const { return tid_; }
@@ -160,8 +161,8 @@ class final_place : public basic_record_place<Address> {
 };
 
 template <class Uniform, class Format, class Place>
-int dump_range(const std::string& path, const record_range<Format>& range, const arguments& asked, memtrace::choice& wanted, Place place,
-               output& out) {
+int dump_range(const std::string& path, const record_range<Format>& range, const arguments& asked,
+               memtrace::choice& wanted, Place place, output& out) {
   const output_iterator to(out);
   std::uint64_t left = asked.limit.value_or(~std::uint64_t{0});
   const std::uint64_t begin = asked.begin.value_or(0), end = asked.end.value_or(~std::uint64_t{0});
@@ -175,7 +176,8 @@ int dump_range(const std::string& path, const record_range<Format>& range, const
       range,
       [&](const auto& item) {
         place.take(item);
-        if (left == 0 || item.offset() < begin || item.offset() >= end || !wanted.has(place.window(), place.tid())) return;
+        if (left == 0 || item.offset() < begin || item.offset() >= end || !wanted.has(place.window(), place.tid()))
+          return;
         --left;
         if (asked.hex) {
           hex_dump(to, item);
@@ -212,7 +214,8 @@ int dump(const arguments& asked) {
         const int dumped = trace->with_records([&]<class F>(const record_range<F>& records) {
           using uniform = typename F::uniform;
           if constexpr (std::is_same_v<uniform, raw_entry>) {
-            return dump_range<uniform>(path, records, asked, wanted, raw_place(read_raw_header(file.bytes()).partial()), out);
+            return dump_range<uniform>(path, records, asked, wanted, raw_place(read_raw_header(file.bytes()).partial()),
+                                       out);
           } else {
             constexpr bool is_narrow = std::is_same_v<uniform, basic_entry<std::uint32_t>>;
             using place = final_place<std::conditional_t<is_narrow, std::uint32_t, std::uint64_t>>;

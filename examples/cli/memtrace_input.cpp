@@ -90,7 +90,8 @@ trace_error open_packed(const std::string& path, input& file) {
 /// Says so once, however often the folder is looked at.
 void warn(const fs::path& path, std::string_view message) {
   static std::set<std::string> told;
-  if (told.insert(path.string()).second) note("%s: %.*s\n", path.c_str(), static_cast<int>(message.size()), message.data());
+  if (told.insert(path.string()).second)
+    note("%s: %.*s\n", path.c_str(), static_cast<int>(message.size()), message.data());
 }
 
 }  // namespace

@@ -22,8 +22,8 @@ using backsight::memtrace::stage;
 /// The stage of a file that is not packed, by its first bytes.
 [[nodiscard]] stage stage_of_bytes(backsight::byte_view bytes);
 
-/// Calls `f(block, offset)` for the unpacked bytes of a file, in blocks of whole records as far as there are any; `f` gives
-/// an error, with an offset within the block, to stop. Memory does not grow with the file.
+/// Calls `f(block, offset)` for the unpacked bytes of a file, in blocks of whole records as far as there are any; `f`
+/// gives an error, with an offset within the block, to stop. Memory does not grow with the file.
 backsight::trace_error for_each_block(
     const std::string& path, const std::function<backsight::trace_error(backsight::byte_view, std::uint64_t)>& f);
 
@@ -33,8 +33,9 @@ backsight::trace_error with_packed_bytes(const std::string& path, const std::fun
 /// The header of a final file, read from its start alone.
 [[nodiscard]] backsight::result<backsight::memtrace::final_header> final_header_of(const std::string& path);
 
-/// Gives the whole records of a final file to `f(block)` in blocks. An error of `f` has its offset in the file. Errors: those of
-/// for_each_block and of `f`, errc::truncated for a part of a record at the end, errc::bad_end for a file without a footer.
+/// Gives the whole records of a final file to `f(block)` in blocks. An error of `f` has its offset in the file. Errors:
+/// those of for_each_block and of `f`, errc::truncated for a part of a record at the end, errc::bad_end for a file
+/// without a footer.
 template <class Address, class F>
 backsight::trace_error for_each_final_block(const std::string& path, F&& f) {
   using namespace backsight;

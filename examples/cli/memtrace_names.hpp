@@ -18,9 +18,9 @@ namespace cli::memtrace {
 class code_names {
  public:
   struct name {
-    std::string module;      ///< its path as recorded; empty for code of none
+    std::string module;        ///< its path as recorded; empty for code of none
     std::uint64_t offset = 0;  ///< in the module
-    std::string symbol;      ///< demangled; empty without one
+    std::string symbol;        ///< demangled; empty without one
     std::uint64_t into = 0;    ///< how far into the symbol
   };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// view: a line for each record of a final memtrace, the threads merged by time, as the tool view of DynamoRIO prints it.
+// view: a line for each record of a final memtrace, the threads merged by time, as the tool view of DynamoRIO prints
+// it.
 #include "memtrace_commands.hpp"
 
 #include <cinttypes>
@@ -42,7 +43,8 @@ class input {
   std::uint64_t time = 0;
   [[nodiscard]] std::uint64_t first_time() const {
     for (std::size_t i = 0; i < all_.size(); ++i) {
-      if (all_[i][entry_record::type] == trace_type::marker && all_[i][entry_record::size] == static_cast<std::uint16_t>(marker_type::timestamp)) {
+      if (all_[i][entry_record::type] == trace_type::marker &&
+          all_[i][entry_record::size] == static_cast<std::uint16_t>(marker_type::timestamp)) {
         return all_[i][entry_record::addr];
       }
     }
@@ -175,9 +177,15 @@ class viewer {
       case marker_type::chunk_instr_count: out_.print("<marker: chunk instruction count %" PRIu64 ">\n", v); break;
       case marker_type::chunk_footer: out_.print("<marker: chunk footer #%" PRIu64 ">\n", v); break;
       case marker_type::filter_endpoint: out_.print("<marker: filter endpoint>\n"); break;
-      case marker_type::physical_address: out_.print("<marker: physical address for following virtual: 0x%" PRIx64 ">\n", v); break;
-      case marker_type::virtual_address: out_.print("<marker: virtual address for prior physical: 0x%" PRIx64 ">\n", v); break;
-      case marker_type::physical_address_not_available: out_.print("<marker: physical address not available for 0x%" PRIx64 ">\n", v); break;
+      case marker_type::physical_address:
+        out_.print("<marker: physical address for following virtual: 0x%" PRIx64 ">\n", v);
+        break;
+      case marker_type::virtual_address:
+        out_.print("<marker: virtual address for prior physical: 0x%" PRIx64 ">\n", v);
+        break;
+      case marker_type::physical_address_not_available:
+        out_.print("<marker: physical address not available for 0x%" PRIx64 ">\n", v);
+        break;
       case marker_type::func_id:
         if (v >= 0x100000000) out_.print("<marker: function==syscall #%" PRIu64 ">\n", v - 0x100000000);
         else out_.print("<marker: function #%" PRIu64 ">\n", v);
@@ -189,15 +197,25 @@ class viewer {
       case marker_type::syscall: out_.print("<marker: system call %" PRIu64 ">\n", v); break;
       case marker_type::maybe_blocking_syscall: out_.print("<marker: maybe-blocking system call>\n"); break;
       case marker_type::direct_thread_switch: out_.print("<marker: direct switch to thread %" PRIu64 ">\n", v); break;
-      case marker_type::syscall_trace_start: out_.print("<marker: trace start for system call number %" PRIu64 ">\n", v); break;
-      case marker_type::syscall_trace_end: out_.print("<marker: trace end for system call number %" PRIu64 ">\n", v); break;
-      case marker_type::context_switch_start: out_.print("<marker: trace start for context switch type %" PRIu64 ">\n", v); break;
-      case marker_type::context_switch_end: out_.print("<marker: trace end for context switch type %" PRIu64 ">\n", v); break;
+      case marker_type::syscall_trace_start:
+        out_.print("<marker: trace start for system call number %" PRIu64 ">\n", v);
+        break;
+      case marker_type::syscall_trace_end:
+        out_.print("<marker: trace end for system call number %" PRIu64 ">\n", v);
+        break;
+      case marker_type::context_switch_start:
+        out_.print("<marker: trace start for context switch type %" PRIu64 ">\n", v);
+        break;
+      case marker_type::context_switch_end:
+        out_.print("<marker: trace end for context switch type %" PRIu64 ">\n", v);
+        break;
       case marker_type::core_wait: out_.print("<marker: wait for another core>\n"); break;
       case marker_type::core_idle: out_.print("<marker: core is idle>\n"); break;
       case marker_type::vector_length: out_.print("<marker: vector length %" PRIu64 " bytes>\n", v); break;
       case marker_type::signal_number: out_.print("<marker: signal #%" PRIu64 ">\n", v); break;
-      case marker_type::uncompleted_instruction: out_.print("<marker: uncompleted instruction, encoding 0x%" PRIx64 ">\n", v); break;
+      case marker_type::uncompleted_instruction:
+        out_.print("<marker: uncompleted instruction, encoding 0x%" PRIx64 ">\n", v);
+        break;
       default: out_.print("<marker: type %u; value %" PRIu64 ">\n", static_cast<unsigned>(item.marker()), v); break;
     }
   }
@@ -236,12 +254,14 @@ class viewer {
       case trace_type::hardware_prefetch: name = "pref-HW"; break;
       default: out_.print("<entry type %u>\n", static_cast<unsigned>(item.type)); return;
     }
-    out_.print("%-12s%2u byte(s) @ 0x%016" PRIx64 " by PC 0x%016" PRIx64 "\n", name, unsigned{item.size}, item.address, item.pc);
+    out_.print("%-12s%2u byte(s) @ 0x%016" PRIx64 " by PC 0x%016" PRIx64 "\n", name, unsigned{item.size}, item.address,
+               item.pc);
   }
 
   void instruction(const reference& item) {
     ++shown_instructions_;
-    out_.print("%-12s%2u byte(s) @ 0x%016" PRIx64, item.type == trace_type::instr_no_fetch ? "non-fetched" : "ifetch", unsigned{item.size}, item.pc);
+    out_.print("%-12s%2u byte(s) @ 0x%016" PRIx64, item.type == trace_type::instr_no_fetch ? "non-fetched" : "ifetch",
+               unsigned{item.size}, item.pc);
     if (item.encoding == nullptr) {
       out_.print(" %s\n", kind(item.type));
       return;
@@ -295,7 +315,8 @@ class viewer {
 };
 
 /// The folder of a split set with that window; the first when there is none, or none was asked for.
-const trace_folder& folder_of_window(const std::vector<trace_folder>& folders, const std::optional<std::uint64_t>& wanted) {
+const trace_folder& folder_of_window(const std::vector<trace_folder>& folders,
+                                     const std::optional<std::uint64_t>& wanted) {
   for (const trace_folder& one : folders) {
     std::string_view name = one.window;
     const auto number = text::take(name, "window.") ? text::take_number(name, 10) : std::nullopt;
@@ -321,7 +342,9 @@ int view(const arguments& asked) {
     loaded_file file(path);
     const auto head = read_final_header(file.bytes());
     if (!head || head->address_size != 8) {
-      const trace_error error = file.error() ? file.error() : head ? trace_error{errc::unsupported_type, 0} : head.error();
+      const trace_error error = file.error() ? file.error()
+                                : head       ? trace_error{errc::unsupported_type, 0}
+                                             : head.error();
       code = report_error(path, error, detail_of(path, error));
       continue;
     }
@@ -333,8 +356,8 @@ int view(const arguments& asked) {
   }
   if (!shown) return out.close(code);
   std::uint64_t left = asked.limit.value_or(~std::uint64_t{0});
-  // The thread with the earliest time goes on until a TIMESTAMP that does not lie before that of another; of several with
-  // the same time the first goes first.
+  // The thread with the earliest time goes on until a TIMESTAMP that does not lie before that of another; of several
+  // with the same time the first goes first.
   std::set<std::pair<std::uint64_t, std::size_t>> waiting;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i]->head()) waiting.emplace(inputs[i]->time, i);

@@ -120,7 +120,8 @@ void read_content(const set_file& file, indexed_file& into) {
   });
 }
 
-/// The windows that the index at asked.index has; reports an error and gives its exit code when it is not one of these files.
+/// The windows that the index at asked.index has; reports an error and gives its exit code when it is not one of these
+/// files.
 int windows_from_index(const arguments& asked, const std::vector<set_file>& files, std::vector<indexed_window>& found) {
   std::error_code ignored;
   const auto refuse = [&](const std::string& why) {
@@ -131,8 +132,7 @@ int windows_from_index(const arguments& asked, const std::vector<set_file>& file
   const auto mapped = io::mapped_file::open_regular(asked.index.c_str());
   if (!mapped) return report_error(asked.index, mapped.error(), detail_of(asked.index, mapped.error()));
   const auto index = window_index::open(mapped->bytes());
-  if (!is_saved_index(mapped->bytes(), window_index_kind))
-    return refuse("not a window index");
+  if (!is_saved_index(mapped->bytes(), window_index_kind)) return refuse("not a window index");
   if (!index) return report_error(asked.index, index.error(), "remove it to have it made anew");
   if (index->files() != files.size()) return refuse("the window index of another trace");
   for (std::size_t i = 0; i < files.size(); ++i) {

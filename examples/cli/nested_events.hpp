@@ -7,8 +7,8 @@
 
 namespace cli {
 
-/// Gives the begins and ends of calls that nest to `emit(kind, name)`, whatever the trace left out: an exit that closes several
-/// calls ends each of them, one that closes none is dropped. `name_of(function)` gives the name of a function.
+/// Gives the begins and ends of calls that nest to `emit(kind, name)`, whatever the trace left out: an exit that closes
+/// several calls ends each of them, one that closes none is dropped. `name_of(function)` gives the name of a function.
 template <backsight::call_event Event, class Name, class Emit>
 void emit_nested(backsight::analysis::call_stack& stack, const Event& event, Name&& name_of, Emit&& emit) {
   using backsight::event_kind;

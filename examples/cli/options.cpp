@@ -9,11 +9,9 @@
 
 #include <backsight/core/duration.hpp>
 
-
 #include "calls.hpp"
 
 namespace cli {
-
 
 namespace {
 
@@ -52,14 +50,19 @@ constexpr std::array<trace_command, 20> commands{{
      &trace_format::calls, list_calls},
     {in_diff, "diff", "Show what changed from one trace to another, by function", &trace_format::diff},
     {in_export, "export", "Write the trace for another program", &trace_format::export_to, export_calls},
-    {in_check, "check", "Tell what a trace lacks: damage, lost records, calls without begin or end, names; of memtraces what breaks the rules of the format",
+    {in_check, "check",
+     "Tell what a trace lacks: damage, lost records, calls without begin or end, names; of memtraces what breaks the "
+     "rules of the format",
      &trace_format::check, check_calls},
     {in_counts, "counts", "Count the records of a memtrace per thread and window", &trace_format::counts},
     {in_view, "view", "Show a final memtrace record by record, threads merged by time, as DynamoRIO's view does",
      &trace_format::view},
-    {in_working_set, "working-set", "Show the cache lines and pages that each window of a memtrace touches", &trace_format::working_sets},
-    {in_hot, "hot", "Show the instructions, functions, cache lines or pages of a memtrace that are used most", &trace_format::hot},
-    {in_reuse, "reuse", "Show how many other cache lines of a memtrace are used before one is used again", &trace_format::reuse},
+    {in_working_set, "working-set", "Show the cache lines and pages that each window of a memtrace touches",
+     &trace_format::working_sets},
+    {in_hot, "hot", "Show the instructions, functions, cache lines or pages of a memtrace that are used most",
+     &trace_format::hot},
+    {in_reuse, "reuse", "Show how many other cache lines of a memtrace are used before one is used again",
+     &trace_format::reuse},
     {in_opcodes, "opcodes", "Count the instructions of a memtrace by what they do", &trace_format::opcodes},
     {in_syscalls, "syscalls", "Count the system calls of a memtrace", &trace_format::syscalls},
     {in_windows, "windows", "List the windows of a memtrace", &trace_format::windows},
@@ -182,7 +185,12 @@ const std::vector<trace_option>& trace_options() {
        "an annotated hex dump: offset, bytes, member and value",
        &a::hex,
        {{in_dump, xray_bit | memtraces | perf_bit, own_form}, {in_dump, uftrace_bit, own_form, "", "--raw"}}},
-      {"--raw", "", output_group, "names and values, in the layout of uftrace", &a::raw, {{in_dump, uftrace_bit, own_form}}},
+      {"--raw",
+       "",
+       output_group,
+       "names and values, in the layout of uftrace",
+       &a::raw,
+       {{in_dump, uftrace_bit, own_form}}},
       {"--task",
        "",
        output_group,
@@ -212,8 +220,8 @@ const std::vector<trace_option>& trace_options() {
        &a::sort,
        {{in_report, with_calls, own_form, "self total count min mean median p90 p99 max name"},
         {in_report, profile_bit, any_form, "self sum count function"},
-        {in_report, uftrace_bit, peer_form, "total self call count total_avg avg total_min min total_max max func function",
-         "--task"},
+        {in_report, uftrace_bit, peer_form,
+         "total self call count total_avg avg total_min min total_max max func function", "--task"},
         {in_report, perf_bit, any_form, "self sum"}}},
       {"-f,--fields",
        "COLUMNS",
@@ -239,14 +247,27 @@ const std::vector<trace_option>& trace_options() {
         {in_replay, xray_bit | final_bit},
         {in_hot | in_opcodes, final_bit},
         {in_view, final_bit}}},
-      {"--full-names", "", output_group, "names as they are, also where a terminal has no room for them", &a::full_names,
+      {"--full-names",
+       "",
+       output_group,
+       "names as they are, also where a terminal has no room for them",
+       &a::full_names,
        {{in_report | in_stacks, with_calls, own_form}, {in_calls | in_diff, with_calls}}},
-      {"--thousands", "", output_group, "a comma behind each three digits of large numbers, in text", &a::thousands,
+      {"--thousands",
+       "",
+       output_group,
+       "a comma behind each three digits of large numbers, in text",
+       &a::thousands,
        {{in_report | in_diff | in_stacks, with_calls, own_form, "", not_text},
         {in_graph, with_calls, own_form, "", not_text, "FUNCTION"},
         {in_counts | in_windows, memtraces, own_form, "", not_text},
         {analyses, final_bit, own_form, "", not_text}}},
-      {"--unfold", "", output_group, "each level of recursion on a line of its own", &a::unfold, {{in_replay, xray_bit | final_bit}}},
+      {"--unfold",
+       "",
+       output_group,
+       "each level of recursion on a line of its own",
+       &a::unfold,
+       {{in_replay, xray_bit | final_bit}}},
       {"--per-window",
        "",
        output_group,
@@ -266,8 +287,14 @@ const std::vector<trace_option>& trace_options() {
        "leave out records from this byte offset on; replay: from this time on",
        &a::end,
        {{in_dump, ~format_set{0}, own_form, "", "--raw"}, {in_replay, uftrace_bit}}},
-      {"--window", "N", record_group, "only the windows of this ordinal", &a::window,
-       {{in_windows, memtraces}, {in_counts | in_dump, memtraces, own_form}, {in_view | in_split | analyses, final_bit, own_form}}},
+      {"--window",
+       "N",
+       record_group,
+       "only the windows of this ordinal",
+       &a::window,
+       {{in_windows, memtraces},
+        {in_counts | in_dump, memtraces, own_form},
+        {in_view | in_split | analyses, final_bit, own_form}}},
 
       {"-F,--filter", "PATTERN", filter_group, "show only functions that match and what they call", &a::functions,
        filtered()},
@@ -275,9 +302,14 @@ const std::vector<trace_option>& trace_options() {
        filtered()},
       {"-H,--hide", "PATTERN", filter_group, "leave out functions that match, but not what they call", &a::hidden,
        filtered()},
-      {"-T,--trigger", "PATTERN@ACTION", filter_group, "actions are depth=N, filter, notrace and hide", &a::triggers,
+      {"-T,--trigger",
+       "PATTERN@ACTION",
+       filter_group,
+       "actions are depth=N, filter, notrace and hide",
+       &a::triggers,
        {{in_replay, uftrace_bit}, filtered()[2], filtered()[3]}},
-      {"--match", "KIND", filter_group, "what patterns are; glob where none is given, regex with --as uftrace: glob, regex", &a::match,
+      {"--match", "KIND", filter_group,
+       "what patterns are; glob where none is given, regex with --as uftrace: glob, regex", &a::match,
        filtered_beside("--filter --notrace --hide --trigger")},
       {"-D,--depth", "LEVELS", filter_group, "levels of calls to show", &a::depth, filtered()},
       {"-t,--min-duration,--time-filter",
@@ -290,9 +322,12 @@ const std::vector<trace_option>& trace_options() {
       {"-r,--range,--time-range", "START~STOP", filter_group,
        "times of the trace's clock or, with a unit, since the first record", &a::range, chosen()},
       {"--thread,--tid", "TID", filter_group, "show only these threads", &a::tids, of_threads()},
-      {"--process,--pid", "PID", filter_group, "show only these processes", &a::pids,
+      {"--process,--pid",
+       "PID",
+       filter_group,
+       "show only these processes",
+       &a::pids,
        {{over_calls, with_calls, own_form}, {in_replay, xray_bit | final_bit}}},
-
 
       {"--symbols",
        "FILE",
@@ -315,7 +350,8 @@ const std::vector<trace_option>& trace_options() {
        input_group,
        "the modules.log of the recording; that beside the trace when none is given",
        &a::modules,
-       {{in_hot, final_bit, own_form, "", "--by=line --by=page"}, {over_calls | in_replay, final_bit, own_form, "", "--symbols"}},
+       {{in_hot, final_bit, own_form, "", "--by=line --by=page"},
+        {over_calls | in_replay, final_bit, own_form, "", "--symbols"}},
        text::file},
       {"--index",
        "FILE",
@@ -387,8 +423,8 @@ bool has_one_of(const CLI::App& given, const char* conditions) {
 }
 
 bool is_used_in(const trace_option& option, const trace_command& command, format_set of) {
-  return std::ranges::any_of(
-      option.uses, [&](const option_use& use) { return (use.in & command.bit) != 0 && (use.of & of) != 0; });
+  return std::ranges::any_of(option.uses,
+                             [&](const option_use& use) { return (use.in & command.bit) != 0 && (use.of & of) != 0; });
 }
 /// The formats that have the command.
 format_set formats_with(const trace_command& command) {
@@ -537,8 +573,7 @@ int check_options(const CLI::App& given, const trace_command& command, const tra
     if (used != option.uses.end()) {
       if (*used->unless != '\0' && has_one_of(given, used->unless)) {
         const auto words = words_of(used->unless, ' ');
-        const auto beside =
-            std::ranges::find_if(words, [&](const std::string& one) { return is_given(given, one); });
+        const auto beside = std::ranges::find_if(words, [&](const std::string& one) { return is_given(given, one); });
         say("backsight: %s has no effect beside %s\n", name.c_str(), beside->c_str());
         return usage;
       }
@@ -556,7 +591,8 @@ int check_options(const CLI::App& given, const trace_command& command, const tra
       for (const std::string& value : given_values) {
         if (values.empty() || std::ranges::find(values, value) != values.end()) continue;
         say("backsight: %s of %s has no %s %s%s; it has %s\n", command.name, format.a_trace, name.c_str(),
-            value.c_str(), form == peer_form ? (" with --as " + asked.as).c_str() : "", list_of(values, " and ").c_str());
+            value.c_str(), form == peer_form ? (" with --as " + asked.as).c_str() : "",
+            list_of(values, " and ").c_str());
         return usage;
       }
       continue;

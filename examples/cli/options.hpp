@@ -15,8 +15,8 @@ namespace CLI {
 class App;
 }
 
-// What commands and options there are and where they have an effect, said once: the parser, the check of what was asked for, the
-// help and the matrix all come from these tables.
+// What commands and options there are and where they have an effect, said once: the parser, the check of what was asked
+// for, the help and the matrix all come from these tables.
 namespace cli {
 
 /// Formats and commands as bits, so that an option can name several.
@@ -77,8 +77,8 @@ void add_options(CLI::App& to, const trace_command& command, arguments& asked);
 
 /// Of `words` the one that is most like `given`; empty when none is like it.
 [[nodiscard]] std::string nearest(std::string_view given, const std::vector<std::string>& words);
-/// What is wrong with a command line that CLI11 refused: the first word that is no command or option, with the nearest one.
-/// Empty when that is not what is wrong.
+/// What is wrong with a command line that CLI11 refused: the first word that is no command or option, with the nearest
+/// one. Empty when that is not what is wrong.
 [[nodiscard]] std::string unknown_word(const CLI::App& app, std::span<char* const> words);
 
 }  // namespace cli

@@ -42,8 +42,8 @@ int own_descriptor(const std::string& path) {
   return ours ? std::atoi(name.c_str()) : -1;
 }
 
-/// Where a path leads through symbolic links, be it to something that is not there yet; `descriptor` is set when it is one of
-/// this process. False with ELOOP.
+/// Where a path leads through symbolic links, be it to something that is not there yet; `descriptor` is set when it is
+/// one of this process. False with ELOOP.
 bool follow(std::string& path, int& descriptor) {
   constexpr int most = 40;
   for (int links = 0; links < most; ++links) {

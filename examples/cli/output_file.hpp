@@ -19,16 +19,18 @@ struct ended {
   int code = 0;
 };
 
-/// A buffered stream to a file or, as `-`, to stdout. A file is written beside its place, under a temporary name, and renamed
-/// by close(): whatever was there stays until then, and stays for good when the output is not closed or cannot be written. A
-/// symbolic link stays one: what it points at is replaced. A file that is replaced hands on its mode. Devices, FIFOs and
-/// descriptors (/dev/stdout, /dev/fd/N) are written in place.
+/// A buffered stream to a file or, as `-`, to stdout. A file is written beside its place, under a temporary name, and
+/// renamed by close(): whatever was there stays until then, and stays for good when the output is not closed or cannot
+/// be written. A symbolic link stays one: what it points at is replaced. A file that is replaced hands on its mode.
+/// Devices, FIFOs and descriptors (/dev/stdout, /dev/fd/N) are written in place.
 class output {
  public:
-  /// What may be at the place: `own` is a file that the program keeps for itself, which may lie in a folder that it reads.
+  /// What may be at the place: `own` is a file that the program keeps for itself, which may lie in a folder that it
+  /// reads.
   enum class replaces { other_than_inputs, own };
 
-  /// Throws `ended`, after saying why: usage when the path is an input of the program, bad_input when it cannot be written.
+  /// Throws `ended`, after saying why: usage when the path is an input of the program, bad_input when it cannot be
+  /// written.
   explicit output(const std::string& path, replaces what = replaces::other_than_inputs);
   output(const output&) = delete;
   output& operator=(const output&) = delete;
@@ -47,8 +49,9 @@ class output {
   /// Colours are wanted: it is stdout, on a terminal or as the user said.
   [[nodiscard]] bool colored() const { return colored_; }
 
-  /// Flushes, and renames a file to its place; `code` when all was written, else reports the error and gives bad_input. With
-  /// `code` usage, or when the command failed before it wrote anything, a file is left out, as is what waits to be written with usage.
+  /// Flushes, and renames a file to its place; `code` when all was written, else reports the error and gives bad_input.
+  /// With `code` usage, or when the command failed before it wrote anything, a file is left out, as is what waits to be
+  /// written with usage.
   [[nodiscard]] int close(int code);
 
  private:
@@ -89,8 +92,8 @@ class output_iterator {
   output* to_;
 };
 
-/// Throws `ended` with usage, after saying so, when what is at `path` is not what `ours` takes for a file that the program may
-/// replace. Nothing there is fine.
+/// Throws `ended` with usage, after saying so, when what is at `path` is not what `ours` takes for a file that the
+/// program may replace. Nothing there is fine.
 void keep_other_files(const std::string& path, bool (*ours)(backsight::byte_view), const char* what);
 
 }  // namespace cli

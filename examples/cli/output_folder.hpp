@@ -11,24 +11,27 @@
 
 namespace cli {
 
-/// A folder of files to write. They are written into a temporary folder, inside the folder or, when it is new, beside its
-/// place, and moved to their names by close(); nothing of them stays when it is not closed or something cannot be written.
+/// A folder of files to write. They are written into a temporary folder, inside the folder or, when it is new, beside
+/// its place, and moved to their names by close(); nothing of them stays when it is not closed or something cannot be
+/// written.
 class output_folder {
  public:
-  /// Throws `ended`, after saying why: usage when there is something other than an empty folder already and `force` is not
-  /// set, bad_input when the folder cannot be made.
+  /// Throws `ended`, after saying why: usage when there is something other than an empty folder already and `force` is
+  /// not set, bad_input when the folder cannot be made.
   output_folder(const std::string& path, bool force);
   output_folder(const output_folder&) = delete;
   output_folder& operator=(const output_folder&) = delete;
   ~output_folder();
 
-  /// Writes the file `name`, which may have folders before it; no name comes twice. Reports an error and gives bad_input.
+  /// Writes the file `name`, which may have folders before it; no name comes twice. Reports an error and gives
+  /// bad_input.
   int write(const std::string& name, backsight::byte_view bytes);
   /// A file of that name was written.
   [[nodiscard]] bool has(const std::string& name) const { return names_.contains(name); }
 
-  /// Moves all files to their places; `code` when that went well. With `code` usage, after a failed write and when nothing was
-  /// written, all is left as it was. Files that were there are replaced when that is forced, but never an input: usage.
+  /// Moves all files to their places; `code` when that went well. With `code` usage, after a failed write and when
+  /// nothing was written, all is left as it was. Files that were there are replaced when that is forced, but never an
+  /// input: usage.
   [[nodiscard]] int close(int code);
 
  private:

@@ -39,7 +39,8 @@ int info(const arguments& asked) {
         const auto type = static_cast<std::uint32_t>(one.record.type);
         if (type < kinds.size()) ++kinds[type];
         else ++other;
-        if (one.record.type == perf::record_type::lost) lost += one.record.get<perf::lost_record>(perf::lost_record::lost);
+        if (one.record.type == perf::record_type::lost)
+          lost += one.record.get<perf::lost_record>(perf::lost_record::lost);
         if (one.record.type != perf::record_type::sample || one.time == 0) return;
         first = std::min(first, one.time);
         last = std::max(last, one.time);
@@ -59,13 +60,14 @@ int info(const arguments& asked) {
   line("form", trace.is_pipe() ? "pipe" : recording.others.empty() ? "file" : "directory");
   line("byte order", trace.byte_order() == order::little ? "little" : "big");
   if (trace.is_interrupted()) line("recorder", "was killed: no features were written");
-  for (const perf::feature one : {perf::feature::hostname, perf::feature::osrelease, perf::feature::version, perf::feature::arch,
-                                  perf::feature::cpudesc}) {
+  for (const perf::feature one : {perf::feature::hostname, perf::feature::osrelease, perf::feature::version,
+                                  perf::feature::arch, perf::feature::cpudesc}) {
     if (const std::string text = recording.text_feature(one); !text.empty()) line(enumerator_name(one), text);
   }
   if (const auto command = trace.find(perf::feature::cmdline)) {
     std::string all;
-    (void)perf::for_each_text(*command, trace.byte_order(), [&](std::string_view word) { all += (all.empty() ? "" : " ") + std::string(word); });
+    (void)perf::for_each_text(*command, trace.byte_order(),
+                              [&](std::string_view word) { all += (all.empty() ? "" : " ") + std::string(word); });
     line("command", all);
   }
   for (const perf::event_description& event : trace.events()) line("event", std::string(event.name));
@@ -73,7 +75,8 @@ int info(const arguments& asked) {
   for (std::uint32_t type = 0; type < kinds.size(); ++type) {
     if (kinds[type] == 0) continue;
     const char* const name = perf::enumerator_name(static_cast<perf::record_type>(type));
-    line(name != nullptr ? (std::string(json ? "" : "  ") + name).c_str() : "  other", std::to_string(kinds[type]), true);
+    line(name != nullptr ? (std::string(json ? "" : "  ") + name).c_str() : "  other", std::to_string(kinds[type]),
+         true);
   }
   if (other != 0) line("other", std::to_string(other), true);
   if (lost != 0) line("lost records", std::to_string(lost), true);
@@ -184,17 +187,21 @@ int report(const arguments& asked) {
   };
   std::vector<row> rows;
   if (by == "process") {
-    for (const auto& one : profile.by_process) rows.push_back({one.name, one.all.value, one.all.value, one.all.samples});
+    for (const auto& one : profile.by_process)
+      rows.push_back({one.name, one.all.value, one.all.value, one.all.samples});
   } else if (by == "thread" || by == "event") {
     const auto& names = by == "thread" ? profile.threads : profile.events;
     const auto& totals = by == "thread" ? profile.by_thread : profile.by_event;
-    for (std::uint32_t i = 0; i < totals.size(); ++i) rows.push_back({names[i], totals[i].value, totals[i].value, totals[i].samples});
+    for (std::uint32_t i = 0; i < totals.size(); ++i)
+      rows.push_back({names[i], totals[i].value, totals[i].value, totals[i].samples});
   } else {
     const bool functions = by == "function";
     rows.resize(functions ? profile.functions.size() : profile.modules.size());
     const auto place = [&](std::uint32_t function) { return functions ? function : profile.module_of[function]; };
-    for (std::uint32_t i = 0; i < rows.size(); ++i) rows[i].name = functions ? input.function(i) : std::string_view(profile.modules[i]);
-    // A row counts once for each stack that it is on, however often it is there: when the walk down the tree comes to it first.
+    for (std::uint32_t i = 0; i < rows.size(); ++i)
+      rows[i].name = functions ? input.function(i) : std::string_view(profile.modules[i]);
+    // A row counts once for each stack that it is on, however often it is there: when the walk down the tree comes to
+    // it first.
     const auto& nodes = profile.nodes();
     std::vector<std::uint64_t> total(nodes.size());
     for (std::size_t i = nodes.size(); i-- > 1;) {
@@ -256,7 +263,8 @@ int stacks(const arguments& asked) {
   table shown = make_table(out, asked, {"self", "samples"}, "stack");
   for (const std::uint32_t one : order) {
     std::string path;
-    for (const std::uint32_t function : input.profile.path(one)) path += (path.empty() ? "" : ";") + std::string(input.function(function));
+    for (const std::uint32_t function : input.profile.path(one))
+      path += (path.empty() ? "" : ";") + std::string(input.function(function));
     share(shown, nodes[one].self, whole);
     shown.number(nodes[one].samples).text(path).end_row();
   }

@@ -10,7 +10,7 @@ namespace perf = backsight::perf;
 namespace {
 
 bool is_file(const std::string& path) {
-  struct stat status {};
+  struct stat status{};
   return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
 }
 
@@ -63,7 +63,8 @@ perf::tracing_data recording_input::tracing_formats() const {
         trace.records<o()>(),
         [&](const backsight::any_record<perf::perf_format<o()>>& one) {
           if (!one.template is<perf::tracing_data_record>() || !formats.events.empty()) return;
-          formats = take(perf::data_behind(perf::stored_record(one)), one.offset() + backsight::size_of<perf::tracing_data_record>);
+          formats = take(perf::data_behind(perf::stored_record(one)),
+                         one.offset() + backsight::size_of<perf::tracing_data_record>);
         },
         [](const backsight::fault&) {});
   });

@@ -33,12 +33,13 @@ struct described_address {
 /// The name that perf has for what is mapped: the path, or for the kernel's modules their name in brackets.
 [[nodiscard]] std::string module_name(const backsight::perf::mapped_file& file);
 
-/// Texts for addresses, kept for the next time. `make(described_address, text)` appends the text. Memory: what the different addresses
-/// need, at most so many as there are slots.
+/// Texts for addresses, kept for the next time. `make(described_address, text)` appends the text. Memory: what the
+/// different addresses need, at most so many as there are slots.
 template <class Make>
 class text_cache {
  public:
-  text_cache(const address_context& context, Make make) : context_(&context), make_(std::move(make)), slots_(least), known_(least) {}
+  text_cache(const address_context& context, Make make)
+      : context_(&context), make_(std::move(make)), slots_(least), known_(least) {}
 
   [[nodiscard]] const std::string& operator()(const backsight::perf::process& owner, std::uint64_t address,
                                               backsight::perf::cpu_mode mode) {
@@ -46,7 +47,8 @@ class text_cache {
     const bool of_kernel = mode == backsight::perf::cpu_mode::kernel;
     const std::uint64_t stamp = of_kernel ? context_->processes.kernel().stamp() : owner.maps->stamp();
     const known_address& known = known_[(address ^ address >> 13) & (known_.size() - 1)];
-    if (known.text != nullptr && known.address == address && known.stamp == stamp && known.mode == mode && known.text->number == known.number)
+    if (known.text != nullptr && known.address == address && known.stamp == stamp && known.mode == mode &&
+        known.text->number == known.number)
       return known.text->text;
     const entry& found = find(owner, address, mode);
     known_[(address ^ address >> 13) & (known_.size() - 1)] = {address, stamp, &found, found.number, mode};
@@ -71,7 +73,8 @@ class text_cache {
   // Slots, powers of two: few at first, so that a short recording does not touch memory for a long one.
   static constexpr std::size_t least = 256, most = 8192;
 
-  [[nodiscard]] const entry& find(const backsight::perf::process& owner, std::uint64_t address, backsight::perf::cpu_mode mode) {
+  [[nodiscard]] const entry& find(const backsight::perf::process& owner, std::uint64_t address,
+                                  backsight::perf::cpu_mode mode) {
     const backsight::perf::mapping* const at = context_->find(owner, address, mode);
     entry wanted;
     wanted.printed = at == nullptr ? address : at->file_address(address);
@@ -108,10 +111,10 @@ class text_cache {
   std::uint32_t count_ = 0;
 };
 
-/// Appends the data of a tracepoint as its format prints it, or its members where the format has what is not known here; nothing for
-/// other events.
-void append_tracepoint(std::string& to, const backsight::perf::tracing_data& formats, const backsight::perf::event_description& event,
-                       backsight::byte_view data);
+/// Appends the data of a tracepoint as its format prints it, or its members where the format has what is not known
+/// here; nothing for other events.
+void append_tracepoint(std::string& to, const backsight::perf::tracing_data& formats,
+                       const backsight::perf::event_description& event, backsight::byte_view data);
 /// Appends `value` in hexadecimal, right-aligned to 16 characters.
 void append_hex16(std::string& to, std::uint64_t value);
 /// Appends `value` in hexadecimal.

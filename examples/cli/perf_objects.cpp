@@ -30,7 +30,8 @@ std::vector<std::string> default_folders(std::vector<std::string> given) {
   if (given.empty()) given.emplace_back("/");
   // perf's cache belongs to this machine's files.
   const bool own = std::find(given.begin(), given.end(), "/") != given.end();
-  if (const char* const home = std::getenv("HOME"); own && home != nullptr) given.push_back(std::string(home) + "/.debug");
+  if (const char* const home = std::getenv("HOME"); own && home != nullptr)
+    given.push_back(std::string(home) + "/.debug");
   return given;
 }
 
@@ -50,7 +51,8 @@ perf::build_id running_kernel() {
     const std::size_t name = number(0), size = number(4), type = number(8);
     const std::size_t from = 12 + (name + 3) / 4 * 4;
     if (from > rest.size() || size > rest.size() - from) return {};
-    if (type == 3 && name == 4 && text_of(rest.subspan(12, 3)) == "GNU") return perf::build_id(rest.subspan(from, size));
+    if (type == 3 && name == 4 && text_of(rest.subspan(12, 3)) == "GNU")
+      return perf::build_id(rest.subspan(from, size));
     const std::size_t next = from + (size + 3) / 4 * 4;
     if (next >= rest.size()) return {};
     rest = rest.subspan(next);
@@ -92,7 +94,9 @@ objects::frame_parts objects::find_frames(const io::object_file& of) {
   const auto frames = cfi::find_frame_section(of.image, cfi::section_kind::eh_frame);
   const auto header = cfi::find_frame_header(of.image);
   const auto others = cfi::find_frame_section(of.image, cfi::section_kind::debug_frame);
-  if (!frames || !header || (others.error().code != backsight::errc::missing_section && !(others && others->bytes.empty()))) return found;
+  if (!frames || !header ||
+      (others.error().code != backsight::errc::missing_section && !(others && others->bytes.empty())))
+    return found;
   found.frames = *frames;
   found.header = *header;
   found.in_parts = true;
@@ -112,8 +116,9 @@ std::vector<perf::jitdump::function> objects::functions_of(const std::string& du
   std::vector<perf::jitdump::function> all;
   for (const std::string& path : paths) {
     input& file = dumps_.emplace_back();
-    const auto opened = is_directory(path) || !file.try_open(path) ? backsight::result<perf::jitdump::dump>(backsight::errc::io, 0)
-                                                                   : perf::jitdump::open(file.bytes());
+    const auto opened = is_directory(path) || !file.try_open(path)
+                            ? backsight::result<perf::jitdump::dump>(backsight::errc::io, 0)
+                            : perf::jitdump::open(file.bytes());
     if (!opened) {
       dumps_.pop_back();
       if (opened.error().code != backsight::errc::io) (void)report_error(path, opened.error());
@@ -124,7 +129,8 @@ std::vector<perf::jitdump::function> objects::functions_of(const std::string& du
           *opened, [&](const perf::jitdump::function& one) { all.push_back(one); },
           [&](const backsight::fault& damage) { report_fault(path, damage); });
     });
-    // Ticks of the processor cannot be compared with the times of samples: all is there from the start, and what came last counts.
+    // Ticks of the processor cannot be compared with the times of samples: all is there from the start, and what came
+    // last counts.
     if (opened->times_are_ticks()) {
       for (perf::jitdump::function& one : all) one.time = 0;
     }
@@ -146,9 +152,8 @@ found_name objects::name_of(const perf::mapping& at, std::uint64_t address) {
   io::object_file* const found = file(at.file);
   if (found == nullptr) return {};
   slot& one = slots_[at.file];
-  std::call_once(one.symbols_made, [&] {
-    one.symbols = io::read_symbols(finder_, *found, processes_->files()[at.file].name, options_);
-  });
+  std::call_once(one.symbols_made,
+                 [&] { one.symbols = io::read_symbols(finder_, *found, processes_->files()[at.file].name, options_); });
   const auto name = one.symbols->find(at.file_address(address));
   if (!name) return {};
   return {name->text, name->offset, true};
@@ -164,9 +169,10 @@ found_name objects::map_name(const perf::mapping& at, std::uint64_t address) {
     paths.push_back(finder_.beside() + name.substr(4));
     for (const std::string& path : paths) {
       if (is_directory(path) || !one.map_text.try_open(path)) continue;
-      perf::for_each_map_line(text_of(one.map_text.bytes()), [&](std::uint64_t begin, std::uint64_t size, std::string_view text) {
-        one.map_names.add({begin, begin + size, text, 1});
-      });
+      perf::for_each_map_line(text_of(one.map_text.bytes()),
+                              [&](std::uint64_t begin, std::uint64_t size, std::string_view text) {
+                                one.map_names.add({begin, begin + size, text, 1});
+                              });
       break;
     }
     one.map_names.sort();
@@ -187,7 +193,8 @@ bool objects::take_kallsyms(const std::string& path, bool packed) {
   } else if (!kernel_.open(path)) {
     return false;
   }
-  // The recorded kernel may have lain elsewhere than the one that wrote the text: the function that the recorder named tells.
+  // The recorded kernel may have lain elsewhere than the one that wrote the text: the function that the recorder named
+  // tells.
   switch (kernel_.place(processes_->kernel_reference(), processes_->kernel_reference_address())) {
     case io::kernel_symbols::fit::good: return has_kernel_ = true;
     case io::kernel_symbols::fit::no_addresses: return false;
@@ -204,8 +211,9 @@ void objects::read_kernel() {
   for (const std::string& root : finder_.folders()) {
     if (id.size >= 2) {
       const std::string text = id.text(), split = text.substr(0, 2) + "/" + text.substr(2);
-      for (const std::string& folder : {root + "/.build-id/" + split, root + "/.debug/.build-id/" + split,
-                                        root + "/[kernel.kallsyms]/" + text, root + "/.debug/[kernel.kallsyms]/" + text}) {
+      for (const std::string& folder :
+           {root + "/.build-id/" + split, root + "/.debug/.build-id/" + split, root + "/[kernel.kallsyms]/" + text,
+            root + "/.debug/[kernel.kallsyms]/" + text}) {
         if (take_kallsyms(folder + "/kallsyms", false)) return;
       }
     }
@@ -214,8 +222,9 @@ void objects::read_kernel() {
     // The running kernel's text belongs to the recording only when it is the same kernel.
     if (root.empty()) {
       utsname own{};
-      const bool same = id.is_known() ? running_kernel() == id
-                                      : ::uname(&own) == 0 && from_.release == own.release && from_.hostname == own.nodename;
+      const bool same = id.is_known()
+                            ? running_kernel() == id
+                            : ::uname(&own) == 0 && from_.release == own.release && from_.hostname == own.nodename;
       if (same && take_kallsyms("/proc/kallsyms", false)) return;
     } else {
       if (take_kallsyms(root + "/kallsyms", false) || take_kallsyms(root + "/kallsyms.xz", true) ||

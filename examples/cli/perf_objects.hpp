@@ -40,8 +40,8 @@ struct mapping_source {
   backsight::order byte_order = backsight::order::little;
 };
 
-/// The files that a recording's mappings show: found, opened and their names and tables read when they are first asked for.
-/// Several threads may ask once prepare() has been called for all files that they ask for.
+/// The files that a recording's mappings show: found, opened and their names and tables read when they are first asked
+/// for. Several threads may ask once prepare() has been called for all files that they ask for.
 class objects {
  public:
   objects(std::vector<std::string> sysroots, mapping_source from, const backsight::perf::process_list& processes);
@@ -67,10 +67,11 @@ class objects {
     slots_[number].own = bytes;
   }
 
-  /// Fills in the table and bias of a mapped file, and which part of the mapping it is for; false when it has no call frame
-  /// information. Not for several threads at once.
+  /// Fills in the table and bias of a mapped file, and which part of the mapping it is for; false when it has no call
+  /// frame information. Not for several threads at once.
   template <class Arch>
-  [[nodiscard]] bool find_object(const backsight::perf::mapping& at, std::uint64_t address, backsight::cfi::mapped_object& out) {
+  [[nodiscard]] bool find_object(const backsight::perf::mapping& at, std::uint64_t address,
+                                 backsight::cfi::mapped_object& out) {
     if (at.kind == backsight::perf::file_kind::code) return find_code<Arch>(at.file, out);
     if (at.kind != backsight::perf::file_kind::file && at.kind != backsight::perf::file_kind::vdso) return false;
     backsight::io::object_file* const found = file(at.file);
@@ -107,8 +108,8 @@ class objects {
  private:
   /// Few functions beside the one that is asked for are asked for, too.
   static constexpr std::size_t functions_of_part = 16;
-  /// Where the table of a file comes from: few addresses of a recording lie in it, so that it is made for the functions around them,
-  /// where .eh_frame has all there is and a list of its functions.
+  /// Where the table of a file comes from: few addresses of a recording lie in it, so that it is made for the functions
+  /// around them, where .eh_frame has all there is and a list of its functions.
   struct frame_parts {
     backsight::cfi::frame_section frames, header;
     bool in_parts = false;
@@ -129,7 +130,8 @@ class objects {
 
   /// The part of a file's table for a link-time address; null where its list of functions cannot be used.
   template <class Arch>
-  [[nodiscard]] static const backsight::cfi::table_part* part_of(const backsight::io::object_file& of, slot& one, std::uint64_t address) {
+  [[nodiscard]] static const backsight::cfi::table_part* part_of(const backsight::io::object_file& of, slot& one,
+                                                                 std::uint64_t address) {
     using namespace backsight;
     if (const auto after = one.parts.upper_bound(address); after != one.parts.begin()) {
       if (const cfi::table_part& before = std::prev(after)->second; address < before.end) return &before;
@@ -138,7 +140,8 @@ class objects {
       const cfi::frame_section &frames = one.frames->frames, &header = one.frames->header;
       const auto listed = cfi::header_table<o()>::open(header.bytes, header.info.address, of.image.address_size());
       if (!listed) return nullptr;
-      auto built = cfi::build_table_part<Arch>(cfi::section<o()>(frames.bytes, frames.info), *listed, address, functions_of_part);
+      auto built = cfi::build_table_part<Arch>(cfi::section<o()>(frames.bytes, frames.info), *listed, address,
+                                               functions_of_part);
       if (!built) return nullptr;
       const std::uint64_t begin = built->begin;
       return &one.parts.insert_or_assign(begin, std::move(built.value())).first->second;
@@ -178,7 +181,8 @@ class objects {
       cfi::section_info info;
       info.address = one.code->eh_frame_address();
       with_order(from_.byte_order, [&](auto o) {
-        if (auto built = cfi::build_table<Arch>(cfi::section<o()>(one.code->eh_frame, info))) one.table = std::move(built.value());
+        if (auto built = cfi::build_table<Arch>(cfi::section<o()>(one.code->eh_frame, info)))
+          one.table = std::move(built.value());
       });
     }
     one.whole_made = true;

@@ -40,7 +40,10 @@ int read_with(const recording_input& recording, const stack_options& options, To
   alone.jobs = 1;
   return for_each_stack(
       recording, alone,
-      [&](const stack_context& context) { return std::make_unique<one_consumer<Worker>>(std::make_unique<Worker>(context, to)); }, counts);
+      [&](const stack_context& context) {
+        return std::make_unique<one_consumer<Worker>>(std::make_unique<Worker>(context, to));
+      },
+      counts);
 }
 
 /// The addresses of a sample's stack, the innermost first; where none were recorded, its own.
@@ -58,14 +61,18 @@ class profile_worker : public stack_worker {
 
   void take(const sampled_stack& one) override {
     stack_.clear();
-    for_each_entry(*context_, one, [&](const perf::stack_entry& entry) { stack_.push_back(function_of(*one.owner, entry)); });
+    for_each_entry(*context_, one,
+                   [&](const perf::stack_entry& entry) { stack_.push_back(function_of(*one.owner, entry)); });
     std::reverse(stack_.begin(), stack_.end());
     const std::uint64_t value = one.members.period == 0 ? 1 : one.members.period;
     to_->add(stack_, value);
     const std::string& name = context_->processes.name(one.name);
-    stack_profile::count(to_->threads, to_->by_thread, name + " " + std::to_string(static_cast<std::int32_t>(one.members.tid)), value);
-    to_->count_process(one.owner->number, one.owner->pid, name, one.owner->pid == static_cast<std::int32_t>(one.members.tid), value);
-    stack_profile::count(to_->events, to_->by_event, std::string(context_->recording.trace.events()[one.event].name), value);
+    stack_profile::count(to_->threads, to_->by_thread,
+                         name + " " + std::to_string(static_cast<std::int32_t>(one.members.tid)), value);
+    to_->count_process(one.owner->number, one.owner->pid, name,
+                       one.owner->pid == static_cast<std::int32_t>(one.members.tid), value);
+    stack_profile::count(to_->events, to_->by_event, std::string(context_->recording.trace.events()[one.event].name),
+                         value);
   }
 
  private:
@@ -106,7 +113,8 @@ class perfetto_worker : public stack_worker {
     writer_.thread(process, thread, name);
     std::optional<std::uint32_t> cpu;
     if (one.members.cpu != perf::no_cpu) cpu = one.members.cpu;
-    writer_.sample({process, thread, one.members.time, cpu, static_cast<unsigned>(perf::cpu_mode_of(one.misc))}, stack_);
+    writer_.sample({process, thread, one.members.time, cpu, static_cast<unsigned>(perf::cpu_mode_of(one.misc))},
+                   stack_);
   }
 
  private:

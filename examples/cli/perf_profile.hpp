@@ -28,8 +28,8 @@ class text_list {
   std::vector<const std::string*> texts_;
 };
 
-/// What samples add up to: a tree of calls, the outermost functions below its root, and how much time or how many events each
-/// thread, process and event has. Memory: what the different stacks need, not the samples.
+/// What samples add up to: a tree of calls, the outermost functions below its root, and how much time or how many
+/// events each thread, process and event has. Memory: what the different stacks need, not the samples.
 class stack_profile {
  public:
   struct node {
@@ -74,7 +74,8 @@ class stack_profile {
     ++totals[number].samples;
   }
   /// `number` is that of perf::process.
-  void count_process(std::uint32_t number, std::int32_t pid, const std::string& name, bool is_of_first, std::uint64_t value) {
+  void count_process(std::uint32_t number, std::int32_t pid, const std::string& name, bool is_of_first,
+                     std::uint64_t value) {
     const auto [at, is_new] = processes_.try_emplace(number, by_process.size());
     if (is_new) by_process.emplace_back();
     process& one = by_process[at->second];
@@ -99,7 +100,8 @@ class stack_profile {
 };
 
 /// Writes the samples of a recording with their stacks as a Perfetto trace. Gives the exit code.
-[[nodiscard]] int write_perfetto(const recording_input& recording, const stack_options& options, output& out, stack_counts& counts);
+[[nodiscard]] int write_perfetto(const recording_input& recording, const stack_options& options, output& out,
+                                 stack_counts& counts);
 
 /// Reads a recording into a profile. Gives the exit code.
 [[nodiscard]] int read_profile(const recording_input& recording, const stack_options& options, stack_profile& profile,

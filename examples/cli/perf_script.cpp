@@ -55,11 +55,29 @@ void append_tracepoint(std::string& to, const perf::tracing_data& formats, const
 namespace {
 
 enum class column : std::uint8_t {
-  comm, pid, tid, cpu, time, event, period, addr, ip, sym, symoff, dso, iregs, uregs, brstack, phys_addr,
-  data_page_size, code_page_size, weight, trace,
+  comm,
+  pid,
+  tid,
+  cpu,
+  time,
+  event,
+  period,
+  addr,
+  ip,
+  sym,
+  symoff,
+  dso,
+  iregs,
+  uregs,
+  brstack,
+  phys_addr,
+  data_page_size,
+  code_page_size,
+  weight,
+  trace,
 };
 constexpr std::array<const char*, 20> column_names{
-    "comm", "pid",    "tid", "cpu",   "time",  "event",   "period",    "addr",           "ip",             "sym",
+    "comm",   "pid", "tid",   "cpu",   "time",    "event",     "period",         "addr",           "ip",     "sym",
     "symoff", "dso", "iregs", "uregs", "brstack", "phys_addr", "data_page_size", "code_page_size", "weight", "trace"};
 
 using columns = std::uint32_t;
@@ -74,7 +92,8 @@ std::optional<columns> read_columns(const std::string& list) {
     if (found == column_names.end()) {
       std::string known;
       for (const char* const one : column_names) known += std::string(known.empty() ? "" : ", ") + one;
-      say("backsight: no field is called %.*s; there are: %s\n", static_cast<int>(name.size()), name.data(), known.c_str());
+      say("backsight: no field is called %.*s; there are: %s\n", static_cast<int>(name.size()), name.data(),
+          known.c_str());
       return std::nullopt;
     }
     all |= columns{1} << (found - column_names.begin());
@@ -111,8 +130,9 @@ std::string page_size(std::uint64_t size) {
 }
 
 const char* branch_type(std::uint64_t flags) {
-  constexpr std::array<const char*, 15> names{"",        "COND",   "UNCOND",    "IND",      "CALL", "IND_CALL", "RET",   "SYSCALL",
-                                              "SYSRET", "COND_CALL", "COND_RET", "ERET", "IRQ",      "SERROR", "NO_TX"};
+  constexpr std::array<const char*, 15> names{"",         "COND", "UNCOND",  "IND",    "CALL",
+                                              "IND_CALL", "RET",  "SYSCALL", "SYSRET", "COND_CALL",
+                                              "COND_RET", "ERET", "IRQ",     "SERROR", "NO_TX"};
   constexpr std::array<const char*, 8> more{"FAULT_ALGN", "FAULT_DATA", "FAULT_INST", "ARCH_1",
                                             "ARCH_2",     "ARCH_3",     "ARCH_4",     "ARCH_5"};
   const std::uint64_t type = flags >> 20 & 15U, other = flags >> 26 & 15U;
@@ -200,7 +220,8 @@ class script_worker : public stack_worker {
       out += name;
       out += ' ';
     }
-    if (shows(column::pid) && shows(column::tid)) print(out, "%5d/%-5d ", static_cast<int>(s.pid), static_cast<int>(s.tid));
+    if (shows(column::pid) && shows(column::tid))
+      print(out, "%5d/%-5d ", static_cast<int>(s.pid), static_cast<int>(s.tid));
     else if (shows(column::pid)) print(out, "%5d ", static_cast<int>(s.pid));
     else if (shows(column::tid)) print(out, "%5d ", static_cast<int>(s.tid));
     if (shows(column::cpu)) print(out, "[%03d] ", static_cast<int>(s.cpu));
@@ -291,8 +312,12 @@ class script_worker : public stack_worker {
       out += '/';
       place(branch.to);
       const std::uint64_t flags = branch.flags;
-      print(out, "/%c/%c/%c/%d/%s ", (flags & 3U) == 0 ? '-' : (flags & 1U) != 0 ? 'M' : 'P', (flags & 4U) != 0 ? 'X' : '-',
-            (flags & 8U) != 0 ? 'A' : '-', static_cast<int>(flags >> 4 & 0xffffU), branch_type(flags));
+      print(out, "/%c/%c/%c/%d/%s ",
+            (flags & 3U) == 0   ? '-'
+            : (flags & 1U) != 0 ? 'M'
+                                : 'P',
+            (flags & 4U) != 0 ? 'X' : '-', (flags & 8U) != 0 ? 'A' : '-', static_cast<int>(flags >> 4 & 0xffffU),
+            branch_type(flags));
     }
   }
 

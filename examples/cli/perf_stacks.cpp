@@ -26,14 +26,19 @@ template <class Arch, order O>
 class stack_reader {
  public:
   stack_reader(const recording_input& recording, const stack_options& options, stack_counts& counts)
-      : recording_(recording), options_(options), counts_(counts), files_(options.sysroots, source_of(recording), processes_),
-        context_{{processes_, files_}, recording, options}, memory_(&read_file, &files_) {
+      : recording_(recording),
+        options_(options),
+        counts_(counts),
+        files_(options.sysroots, source_of(recording), processes_),
+        context_{{processes_, files_}, recording, options},
+        memory_(&read_file, &files_) {
     stride_ = std::max(options.longest, 1U);
     batch_size_ = options.jobs > 1 ? batch_of_many : batch_of_one;
     pcs_ = std::make_unique_for_overwrite<std::uint64_t[]>(batch_size_ * stride_);
     items_.reserve(batch_size_);
     batch_.reserve(batch_size_);
-    for (unsigned i = 0; i < std::max(options.jobs, 1U); ++i) caches_.push_back(std::make_unique<typename unwinder::cache>());
+    for (unsigned i = 0; i < std::max(options.jobs, 1U); ++i)
+      caches_.push_back(std::make_unique<typename unwinder::cache>());
     marks_.resize(caches_.size());
   }
 
@@ -79,8 +84,8 @@ class stack_reader {
   };
 
   [[nodiscard]] static mapping_source source_of(const recording_input& recording) {
-    return {recording.folder, recording.text_feature(perf::feature::osrelease), recording.text_feature(perf::feature::hostname),
-            recording.trace.byte_order()};
+    return {recording.folder, recording.text_feature(perf::feature::osrelease),
+            recording.text_feature(perf::feature::hostname), recording.trace.byte_order()};
   }
 
   static std::optional<byte_view> read_file(void* files, std::uint32_t number) {
@@ -92,7 +97,8 @@ class stack_reader {
       processes_.set_build_id(entry.name, perf::build_id(entry.id));
     };
     if (const auto ids = recording_.trace.find(perf::feature::build_id)) {
-      if (const auto error = perf::for_each_build_id(*ids, O, take)) (void)report_error(recording_.path, error, "build ids");
+      if (const auto error = perf::for_each_build_id(*ids, O, take))
+        (void)report_error(recording_.path, error, "build ids");
     }
     if (!recording_.trace.is_pipe()) return;
     // In a stream they come when the first sample of a file has come.
@@ -136,16 +142,16 @@ class stack_reader {
     for (; !code_.empty() && code_.front().function.time <= time; code_.pop_front()) {
       const perf::jitdump::function& one = code_.front().function;
       // A file of its own for each.
-      const std::uint32_t number = processes_.add_code(
-          one.pid, one.begin, one.begin + one.size, "[jit] " + std::to_string(code_.front().number),
-          [&](const perf::process* owner, std::uint64_t begin, std::uint64_t end) { unwinder_.forget(owner->number, begin, end); });
+      const std::uint32_t number =
+          processes_.add_code(one.pid, one.begin, one.begin + one.size, "[jit] " + std::to_string(code_.front().number),
+                              [&](const perf::process* owner, std::uint64_t begin, std::uint64_t end) {
+                                unwinder_.forget(owner->number, begin, end);
+                              });
       files_.set_code(number, one);
     }
   }
 
-  void take_sample(const perf::stored_record& record, std::uint32_t event) {
-    add(record, event, {}, true);
-  }
+  void take_sample(const perf::stored_record& record, std::uint32_t event) { add(record, event, {}, true); }
 
   void take_deferred(const perf::merged_record& merged) {
     if (merged.event == perf::no_event) return;
@@ -164,23 +170,24 @@ class stack_reader {
   }
 
   [[nodiscard]] bool stays(byte_view bytes) const {
-    const auto inside = [&](byte_view all) { return bytes.data() >= all.data() && bytes.data() < all.data() + all.size(); };
+    const auto inside = [&](byte_view all) {
+      return bytes.data() >= all.data() && bytes.data() < all.data() + all.size();
+    };
     if (inside(recording_.trace.bytes())) return true;
     return std::any_of(recording_.others.begin(), recording_.others.end(), inside);
   }
-  [[nodiscard]] byte_view keep(byte_view bytes) {
-    return kept_.emplace_back(bytes.begin(), bytes.end());
-  }
+  [[nodiscard]] byte_view keep(byte_view bytes) { return kept_.emplace_back(bytes.begin(), bytes.end()); }
 
-  /// Adds a sample to the batch; of a group of counters one for each whose value has changed. One whose call chain comes later is
-  /// held back where it `may_wait`.
+  /// Adds a sample to the batch; of a group of counters one for each whose value has changed. One whose call chain
+  /// comes later is held back where it `may_wait`.
   void add(perf::stored_record record, std::uint32_t event, perf::word_list deferred, bool may_wait) {
     const perf::sample_layout& layout = recording_.trace.events()[event].layout;
     if (!stays(record.bytes)) record.bytes = keep(record.bytes);
     sampled_stack& one = batch_.emplace_back();
-    if (const auto error = perf::read_sample(backsight::record<perf::sample_record, O>(
-                                                 record.bytes.data(), record.bytes.size() - backsight::size_of<perf::sample_record>),
-                                             layout, record.offset, one.members)) {
+    if (const auto error =
+            perf::read_sample(backsight::record<perf::sample_record, O>(
+                                  record.bytes.data(), record.bytes.size() - backsight::size_of<perf::sample_record>),
+                              layout, record.offset, one.members)) {
       batch_.pop_back();
       return damaged(error);
     }
@@ -225,7 +232,8 @@ class stack_reader {
   /// Completes the last sample of the batch.
   void finish_adding() {
     sampled_stack& one = batch_.back();
-    const perf::thread& thread = processes_.find_thread(static_cast<std::int32_t>(one.members.pid), static_cast<std::int32_t>(one.members.tid));
+    const perf::thread& thread =
+        processes_.find_thread(static_cast<std::int32_t>(one.members.pid), static_cast<std::int32_t>(one.members.tid));
     one.name = thread.name;
     one.owner = &processes_.find_process(thread.pid);
     place_.push_back(no_item);
@@ -248,8 +256,8 @@ class stack_reader {
     if (batch_.size() == batch_size_) flush();
   }
 
-  /// Gives the pages behind back that samples have been read from: they would count as this program's memory. A record that is
-  /// still to come from there brings them back.
+  /// Gives the pages behind back that samples have been read from: they would count as this program's memory. A record
+  /// that is still to come from there brings them back.
   void give_back() {
     const byte_view all = recording_.file.bytes();
     if (!recording_.file.mapped()) return;
@@ -257,7 +265,8 @@ class stack_reader {
     std::size_t read = given_back_;
     for (const sampled_stack& one : batch_) {
       const std::byte* const at = one.members.user_stack.data();
-      if (at >= all.data() && at < all.data() + all.size()) read = std::max(read, static_cast<std::size_t>(at - all.data()));
+      if (at >= all.data() && at < all.data() + all.size())
+        read = std::max(read, static_cast<std::size_t>(at - all.data()));
     }
     if (read < given_back_ + step) return;
     // Mappings begin at a page, and the last records may be read again.
@@ -273,7 +282,8 @@ class stack_reader {
     const auto share = [&](std::size_t count, std::size_t part) { return count * part / parts; };
     const auto in_parts = [&](auto&& work) {
       if (parts == 1) return work(std::size_t{0});
-      (void)backsight::analysis::for_each_part<int>(parts, static_cast<unsigned>(parts), [&](int&, std::size_t part) { work(part); });
+      (void)backsight::analysis::for_each_part<int>(parts, static_cast<unsigned>(parts),
+                                                    [&](int&, std::size_t part) { work(part); });
     };
     in_parts([&](std::size_t part) {
       const std::size_t begin = share(items_.size(), part), end = share(items_.size(), part + 1);

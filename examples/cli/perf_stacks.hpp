@@ -32,19 +32,20 @@ struct sampled_stack {
   std::uint16_t misc = 0;
   std::uint32_t name = 0;  ///< of the thread, see process_list::name
   const backsight::perf::process* owner = nullptr;
-  backsight::perf::word_list deferred;               ///< the user part of the call chain where that came later
-  bool is_unwound = false;                           ///< registers and stack were recorded and walked
-  std::span<const std::uint64_t> addresses;          ///< what was unwound: the pc, then the places of calls
-  backsight::cfi::stop why{};                        ///< why the walk ended
-  bool ends_with_zero = false;                       ///< it ended at a return address of 0, not at a frame without one
-  std::uint64_t stack_pointer = 0;                   ///< where the recorded stack begins
+  backsight::perf::word_list deferred;       ///< the user part of the call chain where that came later
+  bool is_unwound = false;                   ///< registers and stack were recorded and walked
+  std::span<const std::uint64_t> addresses;  ///< what was unwound: the pc, then the places of calls
+  backsight::cfi::stop why{};                ///< why the walk ended
+  bool ends_with_zero = false;               ///< it ended at a return address of 0, not at a frame without one
+  std::uint64_t stack_pointer = 0;           ///< where the recorded stack begins
 
   /// Calls `f(stack_entry)` for each address, the innermost first.
   template <class F>
   void for_each(unsigned longest, F&& f) const {
     using namespace backsight::perf;
     (void)for_each_address(members.callchain, deferred, cpu_mode_of(misc), longest, f);
-    for (const std::uint64_t address : addresses) f(stack_entry{address, cpu_mode::user, &address == addresses.data(), true});
+    for (const std::uint64_t address : addresses)
+      f(stack_entry{address, cpu_mode::user, &address == addresses.data(), true});
   }
   /// The stack's user part goes on behind what was recorded of it.
   [[nodiscard]] bool is_cut() const { return is_unwound && why == backsight::cfi::stop::unreadable; }
@@ -89,7 +90,8 @@ struct stack_counts {
   std::uint64_t samples = 0, unwound = 0, frames = 0, lost = 0, without_event = 0, damaged = 0;
 };
 
-/// Reads all samples of a recording; `make(context)` makes the consumer. Faults are reported. Gives bad_input when there were any.
+/// Reads all samples of a recording; `make(context)` makes the consumer. Faults are reported. Gives bad_input when
+/// there were any.
 [[nodiscard]] int for_each_stack(const recording_input& recording, const stack_options& options,
                                  const std::function<std::unique_ptr<stack_consumer>(const stack_context&)>& make,
                                  stack_counts& counts);

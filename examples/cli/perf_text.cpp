@@ -44,7 +44,9 @@ class text_worker : public stack_worker {
     append_tracepoint(out, *formats_, context_->recording.trace.events()[one.event], s.raw);
     if (out.size() != before) {
       // One line, whatever text the kernel recorded.
-      std::replace_if(out.begin() + static_cast<std::ptrdiff_t>(before), out.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
+      std::replace_if(
+          out.begin() + static_cast<std::ptrdiff_t>(before), out.end(), [](char c) { return c == '\n' || c == '\r'; },
+          ' ');
       out.insert(before, "  data ");
       out += '\n';
     }

@@ -20,7 +20,8 @@ namespace cli {
 
 namespace {
 
-/// A name of Rust's older mangling, demangled as one of C++, without its hash and with its signs; others stay as they are.
+/// A name of Rust's older mangling, demangled as one of C++, without its hash and with its signs; others stay as they
+/// are.
 std::string rust_name(std::string text) {
   constexpr std::size_t hash = 3 + 16;
   if (text.size() <= hash || text.compare(text.size() - hash, 3, "::h") != 0) return text;
@@ -38,11 +39,13 @@ std::string rust_name(std::string text) {
   const std::string_view in = std::string_view(text).substr(0, text.size() - hash);
   std::string out;
   for (std::size_t i = 0; i < in.size();) {
-    const auto sign = std::find_if(signs.begin(), signs.end(), [&](const auto& one) { return in.substr(i).starts_with(one.first); });
+    const auto sign =
+        std::find_if(signs.begin(), signs.end(), [&](const auto& one) { return in.substr(i).starts_with(one.first); });
     if (sign != signs.end()) {
       out += sign->second;
       i += sign->first.size();
-    } else if (in.substr(i).starts_with("$u") && in.size() - i >= 5 && in[i + 4] == '$' && hex(in[i + 2]) >= 0 && hex(in[i + 3]) >= 0) {
+    } else if (in.substr(i).starts_with("$u") && in.size() - i >= 5 && in[i + 4] == '$' && hex(in[i + 2]) >= 0 &&
+               hex(in[i + 3]) >= 0) {
       out += static_cast<char>(hex(in[i + 2]) * 16 + hex(in[i + 3]));
       i += 5;
     } else if (in[i] == '_' && in.substr(i + 1).starts_with('$') && (i == 0 || in[i - 1] == ':')) {
@@ -61,7 +64,7 @@ std::string rust_name(std::string text) {
 
 int report_error(const std::string& file, const backsight::trace_error& error, std::string_view detail) {
   say("%s:%" PRIu64 ": %s%s%.*s\n", file.c_str(), error.offset, backsight::message(error.code),
-               detail.empty() ? "" : ": ", static_cast<int>(detail.size()), detail.data());
+      detail.empty() ? "" : ": ", static_cast<int>(detail.size()), detail.data());
   return bad_input;
 }
 
@@ -71,13 +74,16 @@ int report_error(const std::string& file, std::string_view message) {
 }
 
 void report_fault(const std::string& file, const backsight::fault& fault) {
-  say("%s:%" PRIu64 ": %s; %" PRIu64 " bytes skipped\n", file.c_str(), fault.offset,
-               backsight::message(fault.code), fault.skipped);
+  say("%s:%" PRIu64 ": %s; %" PRIu64 " bytes skipped\n", file.c_str(), fault.offset, backsight::message(fault.code),
+      fault.skipped);
 }
 
 progress::progress(std::uint64_t total, const char* what)
-    : total_(total), what_(what), terminal_(!manner.quiet && is_terminal(STDERR_FILENO)),
-      begin_(std::chrono::steady_clock::now()), next_(begin_ + std::chrono::milliseconds(500)) {}
+    : total_(total),
+      what_(what),
+      terminal_(!manner.quiet && is_terminal(STDERR_FILENO)),
+      begin_(std::chrono::steady_clock::now()),
+      next_(begin_ + std::chrono::milliseconds(500)) {}
 
 progress::~progress() {
   if (shown_) std::fputs("\r\033[K", stderr);
@@ -92,7 +98,8 @@ void progress::show(std::uint64_t done) {
   // A pager has the screen.
   if (is_terminal(STDOUT_FILENO) && ::isatty(STDOUT_FILENO) != 1) return;
   shown_ = true;
-  const double seconds = std::chrono::duration<double>(now - begin_).count(), megabytes = static_cast<double>(done) / 1e6;
+  const double seconds = std::chrono::duration<double>(now - begin_).count(),
+               megabytes = static_cast<double>(done) / 1e6;
   const double part = total_ == 0 ? 0 : std::min(1.0, static_cast<double>(done) / static_cast<double>(total_));
   if (total_ == 0) std::fprintf(stderr, "\r%s %.0f MB  %.0f MB/s", what_, megabytes, megabytes / seconds);
   else std::fprintf(stderr, "\r%s %3.0f %%  %.0f MB/s", what_, 100.0 * part, megabytes / seconds);
@@ -122,7 +129,7 @@ std::string demangle_function(std::string_view name) {
 }
 
 bool is_directory(const std::string& path) {
-  struct stat status {};
+  struct stat status{};
   return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
 }
 

@@ -43,8 +43,8 @@ struct call_filters {
 
   /// Some calls are to be left out.
   [[nodiscard]] bool any() const {
-    return !functions.empty() || !excluded.empty() || !hidden.empty() || depth || !filter_time.empty() || !range.empty() ||
-           !tids.empty() || !pids.empty();
+    return !functions.empty() || !excluded.empty() || !hidden.empty() || depth || !filter_time.empty() ||
+           !range.empty() || !tids.empty() || !pids.empty();
   }
 };
 
@@ -63,7 +63,7 @@ struct memtrace_options {
   std::optional<std::uint64_t> window;  ///< the one window to show
   bool per_window = false;
   std::string modules;  ///< where the module table is
-  bool force = false;  ///< write into a folder that is not empty
+  bool force = false;   ///< write into a folder that is not empty
 };
 
 /// What only perf.data recordings have.
@@ -71,7 +71,8 @@ struct perf_options {
   std::vector<std::string> sysroots;  ///< folders with copies of the recorded machine's files
 };
 
-/// What the user asked for. One spelling for all commands and formats; what an option has no effect on refuses it, see options.hpp.
+/// What the user asked for. One spelling for all commands and formats; what an option has no effect on refuses it, see
+/// options.hpp.
 struct arguments : call_filters, uftrace_options, memtrace_options, perf_options {
   std::vector<std::string> paths;
   std::string format = "text";  ///< text, csv, tsv or json
@@ -101,7 +102,8 @@ int report_error(const std::string& file, std::string_view message);
 /// Reports a fault that was passed over, as `file:offset: message; N bytes skipped`.
 void report_fault(const std::string& file, const backsight::fault& fault);
 
-/// Shows on stderr how far the work is, how fast and how long it will take, only on a terminal and only after half a second. Threads may share one.
+/// Shows on stderr how far the work is, how fast and how long it will take, only on a terminal and only after half a
+/// second. Threads may share one.
 class progress {
  public:
   /// A total of 0 is not known.
@@ -141,9 +143,9 @@ using call_task = std::function<int(const backsight::any_call_trace& trace, call
 
 /// What the program can do with one kind of trace; null where a command means nothing for it.
 struct trace_format {
-  std::uint32_t bit = 0;         ///< of a format_set, see options.hpp
-  const char* name = nullptr;    ///< in the matrix
-  const char* a_trace = nullptr; ///< in a sentence: "an XRay log"
+  std::uint32_t bit = 0;          ///< of a format_set, see options.hpp
+  const char* name = nullptr;     ///< in the matrix
+  const char* a_trace = nullptr;  ///< in a sentence: "an XRay log"
   /// What `--as` calls the format's own tool; null when no common command prints as it does.
   const char* tool = nullptr;
   /// The trace is of this format, told from its first 64 bytes (`head`, empty for a folder) or the folder's files.
@@ -173,7 +175,8 @@ struct trace_format {
 };
 
 // The bits of formats.
-inline constexpr std::uint32_t xray_bit = 1, profile_bit = 2, uftrace_bit = 4, final_bit = 8, raw_bit = 16, perf_bit = 32;
+inline constexpr std::uint32_t xray_bit = 1, profile_bit = 2, uftrace_bit = 4, final_bit = 8, raw_bit = 16,
+                               perf_bit = 32;
 
 extern const trace_format memtrace_format;
 extern const trace_format raw_memtrace_format;

@@ -22,8 +22,8 @@ namespace backsight::cfi {
   constexpr std::string_view x86_64[]{"rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp", "r8",
                                       "r9",  "r10", "r11", "r12", "r13", "r14", "r15", "rip"};
   constexpr std::string_view i386[]{"eax", "ecx", "edx", "ebx", "esp", "ebp", "esi", "edi", "eip"};
-  constexpr std::string_view riscv[]{"zero", "ra", "sp", "gp", "tp", "t0", "t1", "t2",  "s0",  "s1", "a0",
-                                     "a1",   "a2", "a3", "a4", "a5", "a6", "a7", "s2",  "s3",  "s4", "s5",
+  constexpr std::string_view riscv[]{"zero", "ra", "sp", "gp", "tp",  "t0",  "t1", "t2", "s0", "s1", "a0",
+                                     "a1",   "a2", "a3", "a4", "a5",  "a6",  "a7", "s2", "s3", "s4", "s5",
                                      "s6",   "s7", "s8", "s9", "s10", "s11", "t3", "t4", "t5", "t6"};
   const auto of = [&](const auto& names, std::uint64_t at) { return std::string(names[static_cast<std::size_t>(at)]); };
   const auto numbered = [](const char* prefix, std::uint64_t at) { return prefix + std::to_string(at); };
@@ -98,11 +98,11 @@ struct formula {
 
 }  // namespace detail
 
-/// A DWARF expression as a formula: `[rsp+8]` is what lies in memory there, of `[rsp]:4` four bytes. `on_stack` is what the stack holds
-/// at the beginning, `cfa` for the rules of registers. Empty for one that branches, is damaged, or would be a formula of more than
-/// 1,000 characters.
-[[nodiscard]] inline std::string formula_of(byte_view expression, elf::machine machine, order byte_order, unsigned address_size,
-                                            std::string_view on_stack = {}) {
+/// A DWARF expression as a formula: `[rsp+8]` is what lies in memory there, of `[rsp]:4` four bytes. `on_stack` is what
+/// the stack holds at the beginning, `cfa` for the rules of registers. Empty for one that branches, is damaged, or
+/// would be a formula of more than 1,000 characters.
+[[nodiscard]] inline std::string formula_of(byte_view expression, elf::machine machine, order byte_order,
+                                            unsigned address_size, std::string_view on_stack = {}) {
   using enum dwarf::operation;
   constexpr std::size_t longest = 1000;
   std::vector<detail::formula> stack;
@@ -189,9 +189,9 @@ struct formula {
   return stack.empty() ? std::string() : std::move(stack.back().text);
 }
 
-/// A row as people read it: where it is valid from, the CFA, and where each register of the caller is: `1040 cfa=rsp+16 rbp=[cfa-16]
-/// rip=[cfa-8]`. `=same` keeps its value, `=?` has none, a formula without brackets is the value itself. What formula_of() cannot say
-/// stands as its bytes, behind `expression:`.
+/// A row as people read it: where it is valid from, the CFA, and where each register of the caller is: `1040 cfa=rsp+16
+/// rbp=[cfa-16] rip=[cfa-8]`. `=same` keeps its value, `=?` has none, a formula without brackets is the value itself.
+/// What formula_of() cannot say stands as its bytes, behind `expression:`.
 [[nodiscard]] inline std::string row_words(byte_view section, const row& of, elf::machine machine, order byte_order,
                                            unsigned address_size) {
   std::string text;
@@ -206,7 +206,9 @@ struct formula {
   text += " cfa=";
   switch (of.cfa.kind) {
     case cfa_kind::none: text += '?'; break;
-    case cfa_kind::register_offset: text += detail::with_offset(register_name(machine, of.cfa.reg), of.cfa.offset); break;
+    case cfa_kind::register_offset:
+      text += detail::with_offset(register_name(machine, of.cfa.reg), of.cfa.offset);
+      break;
     case cfa_kind::expression: text += formula(of.cfa.expression, {}); break;
   }
   for (const register_rule& rule : of.rules) {

@@ -69,8 +69,8 @@ std::string rows_text(const std::vector<sframe::interval>& rows, std::uint64_t f
   return text;
 }
 
-/// The functions of a file by their address, in files whose sections have addresses of their own; of those at one address
-/// the first that is not empty.
+/// The functions of a file by their address, in files whose sections have addresses of their own; of those at one
+/// address the first that is not empty.
 std::map<std::uint64_t, std::string> functions_by_address(const bs::elf::image& image) {
   std::map<std::uint64_t, std::string> names, empty;
   constexpr std::uint16_t relocatable = 1;

@@ -22,7 +22,8 @@ struct sframe_input {
   std::vector<std::byte> bytes;
   backsight::cfi::sframe::section section;
 
-  /// With `laid_out`, the sections of an object file get addresses of their own; else all lie at 0, as objdump has them.
+  /// With `laid_out`, the sections of an object file get addresses of their own; else all lie at 0, as objdump has
+  /// them.
   int open(const std::string& path, bool laid_out) {
     namespace bs = backsight;
     if (const int code = file.open(path); code != success) return code;

@@ -34,8 +34,9 @@ sframe::abi sframe_machine_of(const bs::elf::image& image) {
   }
 }
 
-/// A 64-bit file with one more section, which no segment loads: behind the old bytes come the section, the names and the
-/// section headers, and a section of that name that was there goes by another. Empty for a file whose sections have no names.
+/// A 64-bit file with one more section, which no segment loads: behind the old bytes come the section, the names and
+/// the section headers, and a section of that name that was there goes by another. Empty for a file whose sections have
+/// no names.
 template <bs::order O>
 std::vector<std::byte> with_section(const bs::elf::image& image, std::string_view name, std::uint64_t address,
                                     const std::vector<std::byte>& content) {
@@ -143,7 +144,7 @@ int write_sframe(const std::string& path, const std::string& output_path) {
   code = out.close(code);
   if (code != usage && output_path != "-") {
     note("%zu functions, %zu bytes; .eh_frame has %zu\n", left_out[0] - overlapping, section->size(),
-        found->bytes.size());
+         found->bytes.size());
     for (std::size_t i = 1; i < left_out.size(); ++i) {
       if (left_out[i] != 0)
         note("%zu functions are left out: %s\n", left_out[i], sframe::name_of(static_cast<sframe::unsayable>(i)));

@@ -51,8 +51,8 @@ void on_end(int signal) {
   end_as_usual(signal);
 }
 
-/// The line of /proc/self/maps about an address, cut to what fits; gives the part with the path, or an empty text. It finds
-/// what the library and the dynamic linker have mapped.
+/// The line of /proc/self/maps about an address, cut to what fits; gives the part with the path, or an empty text. It
+/// finds what the library and the dynamic linker have mapped.
 const char* path_of_mapping(std::uintptr_t address, std::array<char, 4096>& line) noexcept {
   const int maps = ::open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
   if (maps < 0) return "";

@@ -35,13 +35,14 @@ struct table_look {
   bool json_object = false;      ///< JSON: the array is the member "rows" of an object, which finish() can add to
 };
 
-/// Writes a table whose columns are named once: as text, CSV, TSV or JSON. The cells of a row follow each other; end_row() ends it.
+/// Writes a table whose columns are named once: as text, CSV, TSV or JSON. The cells of a row follow each other;
+/// end_row() ends it.
 class table {
  public:
   struct column {
     std::string key;        ///< its name for machines
-    std::string heading{};      ///< its name in text; empty: as for machines
-    std::size_t width = 0;       ///< in text: at least so many characters, right-aligned where not said otherwise
+    std::string heading{};  ///< its name in text; empty: as for machines
+    std::size_t width = 0;  ///< in text: at least so many characters, right-aligned where not said otherwise
     bool json_only = false;
     bool text_only = false;
     bool not_in_text = false;
@@ -67,7 +68,8 @@ class table {
     if (format_ == form::text) digits = with_thousands(std::move(digits));
     return plain(digits, digits);
   }
-  /// A number that is a name, as those of threads and windows are: without commas. `-`, in JSON null, where there is none.
+  /// A number that is a name, as those of threads and windows are: without commas. `-`, in JSON null, where there is
+  /// none.
   table& id(const std::optional<std::uint64_t>& value) {
     if (!value) return plain("-", "null");
     const std::string digits = std::to_string(*value);

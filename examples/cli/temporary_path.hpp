@@ -6,7 +6,8 @@
 
 namespace cli {
 
-/// A file or empty folder that goes when this object goes, or when a signal or abort() ends the program, unless it is kept.
+/// A file or empty folder that goes when this object goes, or when a signal or abort() ends the program, unless it is
+/// kept.
 class temporary_path {
  public:
   enum class kind { file, folder };
@@ -18,11 +19,13 @@ class temporary_path {
   temporary_path& operator=(temporary_path&& other) noexcept;
   ~temporary_path() { remove(); }
 
-  /// Makes an empty file below `folder`, of a name that nothing has; gives its descriptor, or -1 with the reason in errno.
+  /// Makes an empty file below `folder`, of a name that nothing has; gives its descriptor, or -1 with the reason in
+  /// errno.
   [[nodiscard]] int make_file(const std::string& folder);
   /// The same for a folder; false with the reason in errno.
   [[nodiscard]] bool make_folder(const std::string& folder);
-  /// Makes a file or folder of this name; -1 with the reason in errno when there is one or it cannot be made. A folder gives 0.
+  /// Makes a file or folder of this name; -1 with the reason in errno when there is one or it cannot be made. A folder
+  /// gives 0.
   [[nodiscard]] int make(std::string path, kind what);
   /// Takes a name that another program will make a file of.
   void watch(std::string path);

@@ -2,9 +2,9 @@
 #include "terminal.hpp"
 
 #include <algorithm>
-#include <cstdarg>
 #include <cerrno>
 #include <csignal>
+#include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -112,7 +112,8 @@ void start_pager() {
     // What is a screen or less is shown and left, colours go through.
     ::setenv("LESS", "FRX", 0);
     ::setenv("LV", "-c", 0);
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGABRT, SIGBUS, SIGPIPE, SIGXFSZ}) std::signal(signal, SIG_DFL);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGABRT, SIGBUS, SIGPIPE, SIGXFSZ})
+      std::signal(signal, SIG_DFL);
     ::execl("/bin/sh", "sh", "-c", command.c_str(), static_cast<char*>(nullptr));
     ::_exit(127);
   }

@@ -7,14 +7,15 @@
 
 namespace cli {
 
-/// Appends `text` as a terminal may have it: control characters but line ends and tabs, and bytes that are not UTF-8, as
-/// `\x1b`. Gives how many bytes of `text` that was: of a text that goes on, a last character that is not whole is left.
+/// Appends `text` as a terminal may have it: control characters but line ends and tabs, and bytes that are not UTF-8,
+/// as `\x1b`. Gives how many bytes of `text` that was: of a text that goes on, a last character that is not whole is
+/// left.
 std::size_t show_on_terminal(std::string& to, std::string_view text, bool goes_on);
 
 /// How much is said beside the results, which each command can be asked for.
 struct manners {
-  bool quiet = false;    ///< no notes, no progress: errors alone
-  bool verbose = false;  ///< what was found and what it took, too
+  bool quiet = false;          ///< no notes, no progress: errors alone
+  bool verbose = false;        ///< what was found and what it took, too
   std::string color = "auto";  ///< or always or never
   bool no_pager = false;
   bool thousands = false;  ///< numbers of tables with a comma behind each three digits, in text
@@ -32,8 +33,8 @@ void start_pager();
 /// Ends what goes to the pager and waits until it was left. Safe in a signal handler.
 void end_pager() noexcept;
 
-/// printf to stderr: every message of the program goes this way. On a terminal control characters, and bytes that are not
-/// UTF-8, are shown as `\x1b`; elsewhere a message stays as it is.
+/// printf to stderr: every message of the program goes this way. On a terminal control characters, and bytes that are
+/// not UTF-8, are shown as `\x1b`; elsewhere a message stays as it is.
 [[gnu::format(printf, 1, 2)]] void say(const char* format, ...);
 
 /// The same for what is no error: nothing with --quiet.

@@ -17,9 +17,11 @@ int uftrace_with_calls(const arguments& asked, const call_task& task) {
   // What was asked for when recording holds where the command line says nothing.
   arguments wanted = asked;
   read_default_options(data);
-  if (wanted.filter_time.empty() && data.merging.shorter_than != 0) wanted.filter_time = std::to_string(data.merging.shorter_than);
+  if (wanted.filter_time.empty() && data.merging.shorter_than != 0)
+    wanted.filter_time = std::to_string(data.merging.shorter_than);
   if (!wanted.depth && data.depth != 1024) wanted.depth = data.depth;
-  // Its files of the scheduler and the kernel hold no calls of this trace, but who reads it wants to know what is damaged.
+  // Its files of the scheduler and the kernel hold no calls of this trace, but who reads it wants to know what is
+  // damaged.
   check_others(data);
   fault_notes notes;
   std::uint64_t bytes = 0;

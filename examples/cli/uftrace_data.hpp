@@ -19,7 +19,8 @@
 namespace cli {
 
 /// The version text of the uftrace whose output `--as uftrace` prints.
-inline constexpr const char* uftrace_version = "v0.19-100-ga0e54 ( x86_64 dwarf python3 luajit tui perf sched dynamic kernel )";
+inline constexpr const char* uftrace_version =
+    "v0.19-100-ga0e54 ( x86_64 dwarf python3 luajit tui perf sched dynamic kernel )";
 
 /// An opened uftrace directory, with the options that default.opts and the command line give together.
 struct uftrace_data {
@@ -91,8 +92,8 @@ class text_out {
   std::string text_;
 };
 
-// The same as the functions below, into a buffer with room; they give the end of what they wrote. For the lines that are
-// written millions of times.
+// The same as the functions below, into a buffer with room; they give the end of what they wrote. For the lines that
+// are written millions of times.
 char* put_decimal(char* to, std::uint64_t value, std::size_t width);
 char* put_hexadecimal(char* to, std::uint64_t value, std::size_t width);
 char* put_time(char* to, std::uint64_t nanoseconds, std::size_t seconds_width);

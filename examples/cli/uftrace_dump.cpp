@@ -78,7 +78,8 @@ class raw_dump {
     text += info.is_64 ? "2 (64 bit)\n" : "1 (32 bit)\n";
     key("features");
     // uftrace's own table of names lacks the last feature.
-    add_mask(text, info.feat_mask, uftrace::feature_names, uftrace::feature_names.size() - (from_.as.empty() ? 0U : 1U));
+    add_mask(text, info.feat_mask, uftrace::feature_names,
+             uftrace::feature_names.size() - (from_.as.empty() ? 0U : 1U));
     text += '\n';
     key("info");
     add_mask(text, info.info_mask, uftrace::info_names, uftrace::info_names.size());
@@ -109,8 +110,9 @@ class raw_dump {
     }
     std::string& text = out_.text();
     if (r.time < before) {
-      text += "\n*************************************\n* inverted time - data seems broken *\n"
-              "*************************************\n\n";
+      text +=
+          "\n*************************************\n* inverted time - data seems broken *\n"
+          "*************************************\n\n";
     }
     static constexpr std::string_view kinds[] = {"entry", "exit ", "lost ", "event"};
     begin(r, kinds[static_cast<std::size_t>(r.type)]);
@@ -184,7 +186,8 @@ class raw_dump {
       as_uftrace::add_kernel_event_text(text, recording_.kernel.header, r.address, r.payload);
       return out_.line();
     }
-    // Only where a file begins with one, and by uftrace only for 64-bit kernels: other deltas of their own are not shown.
+    // Only where a file begins with one, and by uftrace only for 64-bit kernels: other deltas of their own are not
+    // shown.
     if (first_function && events.page().begins_extended && recording_.kernel.header.pages.long_size == 8) {
       const std::uint64_t delta = r.time - events.page().time;
       begin_kernel(r.time - delta, events.tid(), "time ");
@@ -241,8 +244,10 @@ int dump_members(const arguments& from, const uftrace_data& data, output& to) {
   for (std::uint32_t i = 0; i < recording.data.size(); ++i) {
     const uftrace::task_data& file = recording.data[i];
     const auto show = [&](const auto& item) {
-      if (item.offset() < from.begin.value_or(0) || item.offset() >= from.end.value_or(~std::uint64_t{0}) || left == 0) return;
-      const std::uint64_t time = record<uftrace::function_record<O>, O>(item.bytes().data())[uftrace::record_head::time];
+      if (item.offset() < from.begin.value_or(0) || item.offset() >= from.end.value_or(~std::uint64_t{0}) || left == 0)
+        return;
+      const std::uint64_t time =
+          record<uftrace::function_record<O>, O>(item.bytes().data())[uftrace::record_head::time];
       if (time < data.merging.from || time > data.merging.until) return;
       --left;
       const auto at = std::back_inserter(out.text());
@@ -262,8 +267,11 @@ int dump_members(const arguments& from, const uftrace_data& data, output& to) {
       data.report(file.file, f);
     };
     const uftrace::task_records<O> all(file.bytes, names.sizes_for(i));
-    const auto part = uftrace::part_between(all, recording.info, data.indices.empty() ? nullptr : &data.indices[i], data.merging.from, data.merging.until);
-    (void)for_each_salvaging(uftrace::task_records<O>(file.bytes.first(part.end).subspan(part.begin), all.context(), part.begin), show, fault_found);
+    const auto part = uftrace::part_between(all, recording.info, data.indices.empty() ? nullptr : &data.indices[i],
+                                            data.merging.from, data.merging.until);
+    (void)for_each_salvaging(
+        uftrace::task_records<O>(file.bytes.first(part.end).subspan(part.begin), all.context(), part.begin), show,
+        fault_found);
   }
   return success;
 }

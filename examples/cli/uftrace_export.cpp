@@ -11,7 +11,6 @@
 #include <backsight/core/escape.hpp>
 #include <backsight/core/text.hpp>
 
-
 namespace cli {
 
 using namespace backsight;
@@ -61,18 +60,21 @@ int export_folded(const uftrace_data& data, text_out& out) {
   return success;
 }
 
-/// The text from `begin` on stands between quotes in JSON and is escaped, if all is well. What is not, because it was cut or
-/// comes from a file that says otherwise, is escaped here.
+/// The text from `begin` on stands between quotes in JSON and is escaped, if all is well. What is not, because it was
+/// cut or comes from a file that says otherwise, is escaped here.
 void keep_in_quotes(std::string& text, std::size_t begin) {
   const std::string given = text.substr(begin);
   text.resize(begin);
-  const auto is_hexadecimal = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); };
+  const auto is_hexadecimal = [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+  };
   for (std::size_t at = 0; at < given.size();) {
     std::size_t size = 0;
     const std::span<const char> rest(given.data() + at, given.size() - at);
     if (rest[0] == '\\' && rest.size() > 1) {
       if (std::string_view("\"\\/bfnrt").find(rest[1]) != std::string_view::npos) size = 2;
-      if (rest[1] == 'u' && rest.size() > 5 && std::all_of(rest.begin() + 2, rest.begin() + 6, is_hexadecimal)) size = 6;
+      if (rest[1] == 'u' && rest.size() > 5 && std::all_of(rest.begin() + 2, rest.begin() + 6, is_hexadecimal))
+        size = 6;
     } else if (rest[0] != '"' && rest[0] != '\\') {
       const backsight::text::symbol found = backsight::text::symbol_at(rest, 0);
       if (found.valid && !found.is_control()) size = found.size;
@@ -109,8 +111,8 @@ class chrome_export {
     const auto comms = final_names(recording_);
     for (std::size_t i = 0; i < recording_.data.size(); ++i) {
       for (const char* kind : {"process_name", "thread_name"}) {
-        add_format(out_.text(), "{\"ts\":0,\"ph\":\"M\",\"pid\":%u,\"name\":\"%s\",\"args\":{\"name\":\"[%u] ", recording_.data[i].tid,
-                   kind, recording_.data[i].tid);
+        add_format(out_.text(), "{\"ts\":0,\"ph\":\"M\",\"pid\":%u,\"name\":\"%s\",\"args\":{\"name\":\"[%u] ",
+                   recording_.data[i].tid, kind, recording_.data[i].tid);
         add_name(comms[i]);
         out_.text() += "\"}},";
         out_.line();
@@ -221,7 +223,8 @@ class chrome_export {
       out_.line();
       add_format(out_.text(), "{\"ts\":0,\"ph\":\"M\",\"pid\":%u,\"name\":\"thread_name\",\"args\":{\"name\":\"", tid);
     } else {
-      add_format(out_.text(), "{\"ts\":0,\"ph\":\"M\",\"pid\":%u,\"tid\":%u,\"name\":\"thread_name\",\"args\":{\"name\":\"[%u] ",
+      add_format(out_.text(),
+                 "{\"ts\":0,\"ph\":\"M\",\"pid\":%u,\"tid\":%u,\"name\":\"thread_name\",\"args\":{\"name\":\"[%u] ",
                  recording_.tasks[number].pid, tid, tid);
     }
     add_name(name);
@@ -231,7 +234,8 @@ class chrome_export {
   void finish() {
     for (std::uint32_t i = 0; i < stacks_.all().size(); ++i) {
       as_uftrace::task_stack& t = stacks_.all()[i];
-      const std::uint64_t end = records_.closes_at() != 0 ? std::min(records_.closes_at(), t.consumed_time) : t.consumed_time;
+      const std::uint64_t end =
+          records_.closes_at() != 0 ? std::min(records_.closes_at(), t.consumed_time) : t.consumed_time;
       while (t.height > 0) {
         --t.height;
         const std::uint64_t address = stacks_.address(t, t.height);
@@ -252,7 +256,7 @@ class chrome_export {
     text += uftrace_version;
     text += "\",";
     out_.line();
-    struct stat status {};
+    struct stat status{};
     // A time whose year does not fit an int has no such text.
     const bool known = ::stat((from_.path() + "/info").c_str(), &status) == 0;
     const char* const time = known ? std::ctime(&status.st_mtime) : nullptr;

@@ -99,8 +99,7 @@ bool select_range(const arguments& from, uftrace_data& to) {
   std::uint64_t raw = 0;
   const bool good = middle != std::string_view::npos && (start.empty() || read(start, raw, to.merging.from)) &&
                     (stop.empty() || read(stop, raw, to.merging.until));
-  if (good && to.merging.from > to.merging.until)
-    return report_error(from.path(), "-r ends before it begins"), false;
+  if (good && to.merging.from > to.merging.until) return report_error(from.path(), "-r ends before it begins"), false;
   if (!good)
     return report_error(from.path(), "-r wants START~STOP: timestamps or, with a unit, times since the first record"),
            false;
@@ -180,9 +179,7 @@ bool select_functions(const arguments& from, uftrace_data& to) {
   return true;
 }
 
-bool is_index(byte_view bytes) {
-  return is_saved_index(bytes, uftrace::time_index_kind);
-}
+bool is_index(byte_view bytes) { return is_saved_index(bytes, uftrace::time_index_kind); }
 
 /// The index of a task file, from the folder of kept indices when it is there and fits; else made, and kept there.
 void keep_indices(const arguments& from, uftrace_data& to) {

@@ -21,7 +21,7 @@ namespace {
 
 bool detect(const std::string& path, byte_view) {
   if (!is_directory(path)) return false;
-  struct stat status {};
+  struct stat status{};
   return ::stat((path + "/info").c_str(), &status) == 0 && S_ISREG(status.st_mode);
 }
 

@@ -146,7 +146,10 @@ struct task_times {
 class task_graph {
  public:
   task_graph(const uftrace_data& data, text_out& out)
-      : recording_(data.recording()), data_(data), filter_(data.merging.shorter_than), out_(out),
+      : recording_(data.recording()),
+        data_(data),
+        filter_(data.merging.shorter_than),
+        out_(out),
         times_(recording_.tasks.size()) {}
 
   int run() {

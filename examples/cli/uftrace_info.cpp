@@ -53,13 +53,15 @@ void print_system(const uftrace::info& info, text_out& out) {
   if (info.has_item(4)) {
     const std::string_view count = info.value("cpuinfo", "nr_cpus");
     add_line(out, "cpu info", info.value("cpuinfo", "desc"));
-    add_line(out, "number of cpus", std::string(number_at(count, 0)) + " / " + std::string(number_at(count, 1)) + " (online / possible)");
+    add_line(out, "number of cpus",
+             std::string(number_at(count, 0)) + " / " + std::string(number_at(count, 1)) + " (online / possible)");
   }
   if (info.has_item(5)) add_line(out, "memory info", info.value("meminfo"));
   if (info.has_item(9)) {
     std::string text;
     for (std::size_t i = 0; i < 3; ++i) {
-      add_format(text, "%s%.2f", i == 0 ? "" : " / ", std::strtod(std::string(number_at(info.value("loadinfo"), i)).c_str(), nullptr));
+      add_format(text, "%s%.2f", i == 0 ? "" : " / ",
+                 std::strtod(std::string(number_at(info.value("loadinfo"), i)).c_str(), nullptr));
     }
     add_line(out, "system load", text + " (1 / 5 / 15 min)");
   }
@@ -106,7 +108,9 @@ void print_process(const uftrace::recording& recording, text_out& out) {
   if (info.has_item(11)) add_line(out, "elapsed time", info.value("elapsed_time"));
   if (info.has_item(8)) {
     const auto use = [&](const char* name) { return info.value("usageinfo", name); };
-    const auto pair = [&](const char* name) { return std::string(number_at(use(name), 0)) + " / " + std::string(number_at(use(name), 1)); };
+    const auto pair = [&](const char* name) {
+      return std::string(number_at(use(name), 0)) + " / " + std::string(number_at(use(name), 1));
+    };
     add_line(out, "cpu time", fixed3(use("systime")) + " / " + fixed3(use("usrtime")) + " sec (sys / user)");
     add_line(out, "context switch", pair("ctxsw") + " (voluntary / involuntary)");
     add_line(out, "max rss", std::string(use("maxrss")) + " KB");
@@ -121,11 +125,13 @@ void print_tasks(const uftrace::recording& recording, text_out& out) {
   out.line();
   std::vector<std::uint32_t> order(recording.tasks.size());
   for (std::uint32_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) { return recording.tasks[a].tid < recording.tasks[b].tid; });
+  std::sort(order.begin(), order.end(),
+            [&](std::uint32_t a, std::uint32_t b) { return recording.tasks[a].tid < recording.tasks[b].tid; });
   std::vector<std::uint64_t> first(recording.data.size(), ~std::uint64_t{0});
   for (const uftrace::perf_data& file : recording.perf) {
     uftrace::perf_source source(recording, file.bytes);
-    while (source.next()) first[source.current().data_index] = std::min(first[source.current().data_index], source.current().time);
+    while (source.next())
+      first[source.current().data_index] = std::min(first[source.current().data_index], source.current().time);
   }
   const auto names = final_names(recording);
   std::unordered_set<std::uint32_t> starters;
@@ -155,12 +161,12 @@ void print_tasks(const uftrace::recording& recording, text_out& out) {
 
 void print_json(const uftrace::recording& recording, text_out& out) {
   std::string& text = out.text();
-  const auto quoted = [&](std::string_view value) {
-    (void)backsight::text::quoted(std::back_inserter(text), value);
-  };
+  const auto quoted = [&](std::string_view value) { (void)backsight::text::quoted(std::back_inserter(text), value); };
   const uftrace::info& info = recording.info;
-  add_format(text, "{\"format\":\"uftrace\",\"version\":%u,\"byte_order\":\"%s\",\"bits\":%d,\"features\":%llu,\"info\":{", info.version,
-             info.byte_order == order::little ? "little" : "big", info.is_64 ? 64 : 32, static_cast<unsigned long long>(info.feat_mask));
+  add_format(text,
+             "{\"format\":\"uftrace\",\"version\":%u,\"byte_order\":\"%s\",\"bits\":%d,\"features\":%llu,\"info\":{",
+             info.version, info.byte_order == order::little ? "little" : "big", info.is_64 ? 64 : 32,
+             static_cast<unsigned long long>(info.feat_mask));
   bool first = true;
   for (const uftrace::info_line& line : info.lines) {
     if (line.name == "lines") continue;
@@ -173,7 +179,8 @@ void print_json(const uftrace::recording& recording, text_out& out) {
   text += "},\"tasks\":[";
   for (std::size_t i = 0; i < recording.data.size(); ++i) {
     const uftrace::task_data& d = recording.data[i];
-    add_format(text, "%s{\"tid\":%u,\"present\":%s,\"bytes\":%zu,\"name\":", i == 0 ? "" : ",", d.tid, d.present ? "true" : "false", d.bytes.size());
+    add_format(text, "%s{\"tid\":%u,\"present\":%s,\"bytes\":%zu,\"name\":", i == 0 ? "" : ",", d.tid,
+               d.present ? "true" : "false", d.bytes.size());
     quoted(d.task == uftrace::task_data::no_task ? std::string() : recording.tasks[d.task].comm);
     text += '}';
   }

@@ -23,9 +23,9 @@ struct column_text {
   const char* header;
   std::size_t width;
 };
-constexpr column_text columns[] = {{"duration", " DURATION ", 10}, {"tid", "   TID   ", 9},
-                                   {"addr", "   ADDRESS  ", 12},   {"time", "     TIMESTAMP    ", 18},
-                                   {"delta", " TIMEDELTA", 10},    {"elapsed", "  ELAPSED ", 10},
+constexpr column_text columns[] = {{"duration", " DURATION ", 10},  {"tid", "   TID   ", 9},
+                                   {"addr", "   ADDRESS  ", 12},    {"time", "     TIMESTAMP    ", 18},
+                                   {"delta", " TIMEDELTA", 10},     {"elapsed", "  ELAPSED ", 10},
                                    {"task", "      TASK NAME", 15}, {"module", "     MODULE NAME", 16}};
 
 uftrace::merge_options with_external(uftrace::merge_options options) {
@@ -91,7 +91,8 @@ class replay {
     std::string_view rest = from_.fields;
     if (rest.empty()) {
       // A range of time brings the time of each line along, in front, and of the kind in which it was given.
-      if (!from_.range.empty()) order_.push_back(from_.range.find_first_of("nums") == std::string::npos ? column::time : column::elapsed);
+      if (!from_.range.empty())
+        order_.push_back(from_.range.find_first_of("nums") == std::string::npos ? column::time : column::elapsed);
       order_.insert(order_.end(), {column::duration, column::tid});
       return true;
     }
@@ -100,7 +101,8 @@ class replay {
       const std::size_t comma = rest.find(',');
       const std::string_view name = rest.substr(0, comma);
       rest = comma == std::string_view::npos ? std::string_view{} : rest.substr(comma + 1);
-      const auto at = std::find_if(std::begin(columns), std::end(columns), [&](const column_text& c) { return c.name == name; });
+      const auto at =
+          std::find_if(std::begin(columns), std::end(columns), [&](const column_text& c) { return c.name == name; });
       if (at != std::end(columns)) shown[static_cast<std::size_t>(at - std::begin(columns))] = true;
       else if (name != "none") return report_error(from_.path(), "there is no column " + std::string(name)), false;
     }
@@ -127,7 +129,8 @@ class replay {
     }
   }
 
-  /// The function of an entry or exit. Addresses of the kernel that no symbol covers show the 48 bits that uftrace keeps.
+  /// The function of an entry or exit. Addresses of the kernel that no symbol covers show the 48 bits that uftrace
+  /// keeps.
   const uftrace::function& function_of(const merged_record& r) {
     const uftrace::function& f = names_.find(r.data_index, r.time, r.address);
     if (f.known || r.source != uftrace::record_source::kernel_file) return f;
@@ -224,8 +227,8 @@ class replay {
     if (depth > 0) text.append(static_cast<std::size_t>(depth) * 2, ' ');
   }
 
-  /// Whether the next record that shows is the end of this one: then both go on one line. Records that would be hidden are
-  /// consumed on the way, as uftrace does.
+  /// Whether the next record that shows is the end of this one: then both go on one line. Records that would be hidden
+  /// are consumed on the way, as uftrace does.
   bool ends_here(const merged_record& r, bool wait) {
     for (;;) {
       const merged_record* const next = records_.peek();
@@ -233,7 +236,8 @@ class replay {
       task_stack& t = stacks_.of(*next);
       // Nothing of the same file is passed over that lies as deep as this record or less deep, by the stored depth.
       const bool same_file = next->source == r.source && next->data_index == r.data_index;
-      if (same_file && !wait && next->depth <= r.depth) return next->type == record_type::exit && next->depth == r.depth;
+      if (same_file && !wait && next->depth <= r.depth)
+        return next->type == record_type::exit && next->depth == r.depth;
       if (next->source == uftrace::record_source::kernel_file && t.user_height == 0) {
         merged_record hidden;
         take(hidden);
@@ -436,7 +440,8 @@ class replay {
       p.time = tasks_[r.data_index].previous;
       p.delta = tasks_[r.data_index].delta;
       begin_line(p, r, t.shown_depth + 1);
-      if (static_cast<std::int64_t>(r.address) > 0) add_format(out_.text(), "/* LOST %llu records!! */", static_cast<unsigned long long>(r.address));
+      if (static_cast<std::int64_t>(r.address) > 0)
+        add_format(out_.text(), "/* LOST %llu records!! */", static_cast<unsigned long long>(r.address));
       else out_.text() += "/* LOST some records!! */";
       out_.line();
     }
@@ -476,7 +481,11 @@ class replay {
         const std::uint64_t address = stacks_.address(t, level);
         add_format(text, "[%lld] ", static_cast<long long>(level - below));
         if (address == uftrace::sched_out || address == uftrace::sched_out_preempted) text += "linux:schedule";
-        else text += names_.name(names_.find(i, stacks_.slot(t, level) != nullptr ? stacks_.slot(t, level)->total : t.naming_time(), address).name);
+        else
+          text += names_.name(
+              names_
+                  .find(i, stacks_.slot(t, level) != nullptr ? stacks_.slot(t, level)->total : t.naming_time(), address)
+                  .name);
         out_.line();
       }
       out_.line();

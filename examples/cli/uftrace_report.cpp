@@ -37,14 +37,16 @@ bool independent(const uftrace::recording& from) {
   return true;
 }
 
-/// The report of each task on its own, several at once; nothing when setjmp in one task could have met longjmp in another.
+/// The report of each task on its own, several at once; nothing when setjmp in one task could have met longjmp in
+/// another.
 std::vector<named_row> parallel_rows(const uftrace_data& data, unsigned jobs, bool& possible) {
   const uftrace::recording& whole = data.recording();
   std::atomic<std::size_t> next = 0;
   std::atomic<std::uint64_t> jumps = 0;
   std::vector<std::map<std::string, as_uftrace::report_row>> parts(jobs);
   std::vector<std::pair<std::uint32_t, fault>> faults;
-  // Tasks in turns make groups of much the same size; so many more groups than threads keep all of them busy to the end.
+  // Tasks in turns make groups of much the same size; so many more groups than threads keep all of them busy to the
+  // end.
   const std::size_t groups = std::min<std::size_t>(std::size_t{8} * jobs, std::max<std::size_t>(whole.data.size(), 1));
   std::mutex reporting;
   const auto work = [&](std::size_t job) {
@@ -162,7 +164,8 @@ int report_tasks(const uftrace_data& data, text_out& out) {
   const auto tid = [&](const as_uftrace::task_report_row& row) {
     return std::to_string(data.recording().data[row.data_index].tid);
   };
-  std::sort(rows.begin(), rows.end(), [&](const auto& a, const auto& b) { return a.total != b.total ? a.total > b.total : tid(a) < tid(b); });
+  std::sort(rows.begin(), rows.end(),
+            [&](const auto& a, const auto& b) { return a.total != b.total ? a.total > b.total : tid(a) < tid(b); });
   const auto comms = final_names(data.recording());
   std::string& text = out.text();
   text += "  Total time   Self time      TID   Num funcs  Task name\n";

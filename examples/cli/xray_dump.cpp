@@ -114,11 +114,13 @@ struct llvm_printer {
 /// Prints the record as the user asked for.
 class printer {
  public:
-  printer(output& out, const arguments& asked, std::uint64_t size) : out_(out), asked_(asked), progress_(size), llvm_{out} {}
+  printer(output& out, const arguments& asked, std::uint64_t size)
+      : out_(out), asked_(asked), progress_(size), llvm_{out} {}
 
   template <record_format F>
   void operator()(const any_record<F>& item) {
-    if (item.offset() < asked_.begin.value_or(0) || item.offset() >= asked_.end.value_or(~std::uint64_t{0}) || done()) return;
+    if (item.offset() < asked_.begin.value_or(0) || item.offset() >= asked_.end.value_or(~std::uint64_t{0}) || done())
+      return;
     if ((++count_ & 0xffffU) == 0) progress_.add(std::uint64_t{0x10000} * 8);
     if constexpr (std::same_as<F, xray::fdr_format<F::byte_order>>) {
       if (asked_.as == "llvm-xray") return visit(item, llvm_);
@@ -143,14 +145,17 @@ class printer {
   void cut_extents(byte_view all, std::uint64_t offset) {
     std::array<std::byte, xray::metadata_head::size> padded{};
     const byte_view rest = all.subspan(static_cast<std::size_t>(offset));
-    const bool is_extents = !rest.empty() && rest[0] == xray::fdr_format<O>::head_of(xray::metadata_kind::buffer_extents);
+    const bool is_extents =
+        !rest.empty() && rest[0] == xray::fdr_format<O>::head_of(xray::metadata_kind::buffer_extents);
     if (asked_.as != "llvm-xray" || !is_extents || rest.size() < 9 || rest.size() >= padded.size()) return;
     std::ranges::copy(rest, padded.begin());
     llvm_(record<xray::buffer_extents_record, O>(padded.data()));
   }
   /// Bytes that belong to no record, in the hex dump.
   void rest(byte_view bytes, std::uint64_t offset, const char* label) {
-    if (!asked_.hex || bytes.empty() || done() || offset < asked_.begin.value_or(0) || offset >= asked_.end.value_or(~std::uint64_t{0})) return;
+    if (!asked_.hex || bytes.empty() || done() || offset < asked_.begin.value_or(0) ||
+        offset >= asked_.end.value_or(~std::uint64_t{0}))
+      return;
     hex_dump(output_iterator(out_), bytes, offset, label);
   }
 
@@ -162,8 +167,8 @@ class printer {
   llvm_printer llvm_;
 };
 
-/// The whole body as one run of records, as the present llvm-xray reads version 1: on behind EndOfBuffer. Gives false and
-/// prints nothing when that does not work.
+/// The whole body as one run of records, as the present llvm-xray reads version 1: on behind EndOfBuffer. Gives false
+/// and prints nothing when that does not work.
 template <order O>
 bool dump_without_seek(const xray::log& log, printer& print) {
   for (const bool dry : {true, false}) {
@@ -189,7 +194,8 @@ void dump_blocks(xray_trace& trace, printer& print) {
   auto block = blocks.begin();
   for (; block != std::default_sentinel && !print.done(); ++block) {
     const auto where = *block;
-    print.rest(log.bytes().subspan(static_cast<std::size_t>(where.offset - where.skipped), static_cast<std::size_t>(where.skipped)),
+    print.rest(log.bytes().subspan(static_cast<std::size_t>(where.offset - where.skipped),
+                                   static_cast<std::size_t>(where.skipped)),
                where.offset - where.skipped, "(between blocks)");
     const auto records = where.template records<O, grammar_check::ignored>(log.version());
     auto it = records.begin();
@@ -229,11 +235,13 @@ void dump_basic(xray_trace& trace, printer& print) {
   const auto records = xray::records_of_basic<O, grammar_check::ignored>(trace.log());
   for_each_salvaging(records, print, [&](const fault& damage) {
     trace.add_fault(damage);
-    print.rest(trace.log().bytes().subspan(static_cast<std::size_t>(damage.offset), static_cast<std::size_t>(damage.skipped)),
-               damage.offset, "(not decoded)");
+    print.rest(
+        trace.log().bytes().subspan(static_cast<std::size_t>(damage.offset), static_cast<std::size_t>(damage.skipped)),
+        damage.offset, "(not decoded)");
   });
   // Arguments that belong to no call are printed like any other record, and are a fault.
-  xray::for_each_basic_event<O>(trace.log(), [](const xray::event&) {}, [&](const fault& damage) { trace.add_fault(damage); });
+  xray::for_each_basic_event<O>(
+      trace.log(), [](const xray::event&) {}, [&](const fault& damage) { trace.add_fault(damage); });
 }
 
 }  // namespace

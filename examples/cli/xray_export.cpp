@@ -17,8 +17,8 @@ namespace {
 /// `llvm-xray convert -f yaml`: all records sorted by time. Two of its fields leak from one record to the next within a
 /// thread, which is copied: the function id of an event is that of the record before it, and the type of a typed event
 /// stays on all later records (FDRTraceExpander.cpp).
-/// The flags and cpus in it differ from ours where llvm-xray reads other bits than the recorder wrote: the flags of big-endian
-/// logs, and the cpu of custom events before version 4.
+/// The flags and cpus in it differ from ours where llvm-xray reads other bits than the recorder wrote: the flags of
+/// big-endian logs, and the cpu of custom events before version 4.
 int export_llvm_yaml(xray_trace& trace, xray_names& names, const arguments& asked) {
   struct line {
     xray::event event;
@@ -36,7 +36,8 @@ int export_llvm_yaml(xray_trace& trace, xray_names& names, const arguments& aske
       lines.push_back({event, function, type});
     });
   }
-  std::stable_sort(lines.begin(), lines.end(), [](const line& a, const line& b) { return a.event.time < b.event.time; });
+  std::stable_sort(lines.begin(), lines.end(),
+                   [](const line& a, const line& b) { return a.event.time < b.event.time; });
 
   bool constant = log.constant_tsc(), nonstop = log.nonstop_tsc();
   if (log.type() == xray::log_type::basic && log.byte_order() == order::big) {
@@ -54,17 +55,21 @@ int export_llvm_yaml(xray_trace& trace, xray_names& names, const arguments& aske
   };
 
   output out(asked.output);
-  out.print("---\nheader:\n  version:         %u\n  type:            %u\n  constant-tsc:    %s\n  nonstop-tsc:     %s\n  cycle-frequency: %" PRIu64
-            "\nrecords:\n",
-            unsigned{log.version()}, static_cast<unsigned>(log.type()), constant ? "true" : "false",
-            nonstop ? "true" : "false", log.ticks_per_second());
+  out.print(
+      "---\nheader:\n  version:         %u\n  type:            %u\n  constant-tsc:    %s\n  nonstop-tsc:     %s\n  "
+      "cycle-frequency: %" PRIu64 "\nrecords:\n",
+      unsigned{log.version()}, static_cast<unsigned>(log.type()), constant ? "true" : "false",
+      nonstop ? "true" : "false", log.ticks_per_second());
   for (const line& at : lines) {
     const auto& event = at.event;
-    out.print("  - { type: %u, func-id: %" PRId32 ", function: ", unsigned{at.type}, static_cast<std::int32_t>(at.function));
-    out.write(yaml_scalar(names.knows(at.function) ? names[at.function] : std::to_string(static_cast<std::int32_t>(at.function))));
+    out.print("  - { type: %u, func-id: %" PRId32 ", function: ", unsigned{at.type},
+              static_cast<std::int32_t>(at.function));
+    out.write(yaml_scalar(names.knows(at.function) ? names[at.function]
+                                                   : std::to_string(static_cast<std::int32_t>(at.function))));
     if (!event.arguments.empty()) {
       out.write(", args: [ ");
-      for (std::size_t i = 0; i < event.arguments.size(); ++i) out.print("%s%" PRIu64, i == 0 ? "" : ", ", event.arguments[i]);
+      for (std::size_t i = 0; i < event.arguments.size(); ++i)
+        out.print("%s%" PRIu64, i == 0 ? "" : ", ", event.arguments[i]);
       out.write(" ]");
     }
     out.print(", cpu: %u", cpu_of(event));
@@ -124,7 +129,8 @@ int export_llvm_chrome(xray_trace& trace, xray_names& names, const arguments& as
   separator = "";
   for (std::uint32_t id = 1; id < tree.nodes().size(); ++id) {
     const auto& node = tree.nodes()[id];
-    out.print("%s\n    \"%" PRIu32 "\" : { \"name\" : \"%s\"", std::exchange(separator, ","), id - 1, name_of(node.function).c_str());
+    out.print("%s\n    \"%" PRIu32 "\" : { \"name\" : \"%s\"", std::exchange(separator, ","), id - 1,
+              name_of(node.function).c_str());
     if (node.parent != analysis::call_tree::root) out.print(", \"parent\": \"%" PRIu32 "\"", node.parent - 1);
     out.write(" }");
   }

@@ -14,8 +14,8 @@ using namespace backsight;
 
 namespace {
 
-/// The first four bytes are a version and a type that XRay has or may come to have, in either byte order, and not all that there is
-/// is zero.
+/// The first four bytes are a version and a type that XRay has or may come to have, in either byte order, and not all
+/// that there is is zero.
 bool detect(const std::string&, byte_view head) {
   if (head.size() < 4 || std::ranges::count(head, std::byte{0}) == std::ssize(head)) return false;
   const auto fits = [&](auto byte_order) {
@@ -37,7 +37,8 @@ template <record_format F>
 void count_kinds(const std::array<std::uint64_t, F::records::size>& counts, summary& to) {
   for (std::size_t kind = 0; kind < counts.size(); ++kind) {
     const char* const name = kind_name<F>(kind);
-    const auto same = std::ranges::find(to.kinds, std::string_view(name), [](const auto& one) { return std::string_view(one.first); });
+    const auto same = std::ranges::find(to.kinds, std::string_view(name),
+                                        [](const auto& one) { return std::string_view(one.first); });
     if (same != to.kinds.end()) same->second += counts[kind];
     else if (counts[kind] != 0) to.kinds.emplace_back(name, counts[kind]);
   }
@@ -48,8 +49,9 @@ void summarize(xray_trace& trace, summary& to) {
   const auto& log = trace.log();
   if (log.type() == xray::log_type::basic) {
     std::array<std::uint64_t, xray::basic_format<O>::records::size> counts{};
-    for_each_salvaging(xray::records_of_basic<O, grammar_check::ignored>(log), [&](const auto& item) { ++counts[item.kind()]; },
-                       [](const fault&) {});
+    for_each_salvaging(
+        xray::records_of_basic<O, grammar_check::ignored>(log), [&](const auto& item) { ++counts[item.kind()]; },
+        [](const fault&) {});
     count_kinds<xray::basic_format<O>>(counts, to);
   } else {
     std::array<std::uint64_t, xray::fdr_format<O>::records::size> counts{};
@@ -80,7 +82,8 @@ void print_json(output& out, const xray_trace& trace, const summary& all) {
             log.ticks_per_second(), log.constant_tsc() ? "true" : "false", log.nonstop_tsc() ? "true" : "false",
             log.bytes().size(), all.blocks);
   const char* separator = "";
-  for (const auto& [name, count] : all.kinds) out.print("%s\"%s\":%" PRIu64, std::exchange(separator, ","), name, count);
+  for (const auto& [name, count] : all.kinds)
+    out.print("%s\"%s\":%" PRIu64, std::exchange(separator, ","), name, count);
   out.print("},\"events\":%" PRIu64 ",\"threads\":[", all.events);
   separator = "";
   for (const auto& [process, thread] : all.threads) {
@@ -91,16 +94,17 @@ void print_json(output& out, const xray_trace& trace, const summary& all) {
   out.write(",\"faults\":[");
   separator = "";
   for (const auto& [place, fault] : trace.faults().all()) {
-    out.print("%s{\"offset\":%" PRIu64 ",\"message\":\"%s\",\"skipped\":%" PRIu64 "}", std::exchange(separator, ","), place.second,
-              message(fault.code), fault.skipped);
+    out.print("%s{\"offset\":%" PRIu64 ",\"message\":\"%s\",\"skipped\":%" PRIu64 "}", std::exchange(separator, ","),
+              place.second, message(fault.code), fault.skipped);
   }
   out.write("]}\n");
 }
 
 void print_text(output& out, const xray_trace& trace, const summary& all) {
   const auto& log = trace.log();
-  out.print("format        XRay %s, version %u, %s-endian\n", log.type() == xray::log_type::fdr ? "flight data recorder" : "basic mode",
-            unsigned{log.version()}, log.byte_order() == order::little ? "little" : "big");
+  out.print("format        XRay %s, version %u, %s-endian\n",
+            log.type() == xray::log_type::fdr ? "flight data recorder" : "basic mode", unsigned{log.version()},
+            log.byte_order() == order::little ? "little" : "big");
   if (log.ticks_per_second() == 0) out.write("clock         frequency unknown; times are ticks\n");
   else out.print("clock         %" PRIu64 " ticks per second\n", log.ticks_per_second());
   out.print("size          %zu bytes", log.bytes().size());
@@ -113,10 +117,12 @@ void print_text(output& out, const xray_trace& trace, const summary& all) {
     else out.print("time span     %.9f s\n", static_cast<double>(log.to_ns(span)) / 1e9);
   }
   out.print("threads       %zu\n", all.threads.size());
-  for (const auto& [process, thread] : all.threads) out.print("  process %" PRId32 ", thread %" PRId32 "\n", process, thread);
+  for (const auto& [process, thread] : all.threads)
+    out.print("  process %" PRId32 ", thread %" PRId32 "\n", process, thread);
   out.print("faults        %zu\n", trace.faults().size());
   for (const auto& [place, fault] : trace.faults().all()) {
-    out.print("  offset %" PRIu64 ": %s, %" PRIu64 " bytes skipped\n", place.second, message(fault.code), fault.skipped);
+    out.print("  offset %" PRIu64 ": %s, %" PRIu64 " bytes skipped\n", place.second, message(fault.code),
+              fault.skipped);
   }
 }
 

@@ -209,18 +209,21 @@ int profile_check(const arguments& asked) {
   if (asked.format == "json") {
     out.write("{\"trace\":");
     text::quoted(output_iterator(out), path);
-    out.print(",\"format\":\"XRay profile\",\"good\":%s,\"paths\":%" PRIu64 ",\"damage\":[", good ? "true" : "false", paths);
+    out.print(",\"format\":\"XRay profile\",\"good\":%s,\"paths\":%" PRIu64 ",\"damage\":[", good ? "true" : "false",
+              paths);
     const char* separator = "";
     for (const fault& damage : profile.faults) {
       out.print("%s\n{\"file\":", separator);
       separator = ",";
       text::quoted(output_iterator(out), path);
-      out.print(",\"offset\":%" PRIu64 ",\"message\":\"%s\",\"skipped\":%" PRIu64 "}", damage.offset, message(damage.code), damage.skipped);
+      out.print(",\"offset\":%" PRIu64 ",\"message\":\"%s\",\"skipped\":%" PRIu64 "}", damage.offset,
+                message(damage.code), damage.skipped);
     }
     out.write("]}\n");
   } else {
     for (const fault& damage : profile.faults)
-      out.print("%s:%" PRIu64 ": %s; %" PRIu64 " bytes skipped\n", path.c_str(), damage.offset, message(damage.code), damage.skipped);
+      out.print("%s:%" PRIu64 ": %s; %" PRIu64 " bytes skipped\n", path.c_str(), damage.offset, message(damage.code),
+                damage.skipped);
     out.print("%-24s %zu\n%-24s %" PRIu64 "\n", "damaged places", profile.faults.size(), "call paths", paths);
     out.print("%s: %s\n", path.c_str(), good ? "nothing is missing" : "something is missing");
   }
@@ -229,7 +232,12 @@ int profile_check(const arguments& asked) {
 
 }  // namespace
 
-const trace_format xray_profile_format{
-    .bit = profile_bit, .name = "XRay profile", .a_trace = "an XRay profile", .detect = detect_profile, .info = profile_info, .report = profile_report, .check = profile_check};
+const trace_format xray_profile_format{.bit = profile_bit,
+                                       .name = "XRay profile",
+                                       .a_trace = "an XRay profile",
+                                       .detect = detect_profile,
+                                       .info = profile_info,
+                                       .report = profile_report,
+                                       .check = profile_check};
 
 }  // namespace cli

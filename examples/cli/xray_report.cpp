@@ -17,9 +17,9 @@ using namespace backsight;
 
 namespace {
 
-/// llvm-xray's account: a stack of open calls for each thread; an exit that does not match the top is left out, or, with
-/// `deduce`, closes the nearest call of its function and all above (llvm/tools/llvm-xray/xray-account.cpp). The search for
-/// that call is call_stack's, whose cost does not grow with exits of functions that are not open.
+/// llvm-xray's account: a stack of open calls for each thread; an exit that does not match the top is left out, or,
+/// with `deduce`, closes the nearest call of its function and all above (llvm/tools/llvm-xray/xray-account.cpp). The
+/// search for that call is call_stack's, whose cost does not grow with exits of functions that are not open.
 class llvm_account {
  public:
   explicit llvm_account(bool deduce) : deduce_(deduce) {}
@@ -28,8 +28,9 @@ class llvm_account {
     if (event.kind == event_kind::mark) return;
     const bool on_top = !of.frames().empty() && of.frames().back().function == event.function;
     if (event.kind != event_kind::enter && !on_top && !deduce_) return;
-    of.on(event, [](const auto&, std::size_t) {},
-            [&](const analysis::finished_call& call, const auto&) { durations[call.function].add(call.duration); });
+    of.on(
+        event, [](const auto&, std::size_t) {},
+        [&](const analysis::finished_call& call, const auto&) { durations[call.function].add(call.duration); });
   }
 
   analysis::by_function<analysis::distribution> durations;
@@ -38,8 +39,8 @@ class llvm_account {
   bool deduce_;
 };
 
-/// The times of a thread's events never go back. Within a run of function records they cannot, so that only the sum of the
-/// deltas is needed there, which vectorises.
+/// The times of a thread's events never go back. Within a run of function records they cannot, so that only the sum of
+/// the deltas is needed there, which vectorises.
 template <order O>
 bool is_in_order(const xray::log& log, const xray_trace::traced_thread& thread) {
   xray::fdr_state state{.version = log.version()};
@@ -74,7 +75,8 @@ bool is_in_order(const xray::log& log, const xray_trace::traced_thread& thread) 
 template <class F>
 void for_each_sorted(xray_trace& trace, const xray_trace::traced_thread& thread, F&& f) {
   const bool sorted = trace.log().type() == xray::log_type::fdr &&
-                      with_order(trace.log().byte_order(), [&](auto byte_order) { return is_in_order<byte_order()>(trace.log(), thread); });
+                      with_order(trace.log().byte_order(),
+                                 [&](auto byte_order) { return is_in_order<byte_order()>(trace.log(), thread); });
   if (sorted) return trace.for_each_event(thread, f);
   std::vector<xray::event> events;
   trace.for_each_event(thread, [&](const xray::event& event) { events.push_back(event); });
@@ -83,13 +85,15 @@ void for_each_sorted(xray_trace& trace, const xray_trace::traced_thread& thread,
 }
 
 /// CSV text between quotes; llvm-xray does not double quotes, and neither do function names hold any.
-void llvm_row(output& out, std::uint64_t function, analysis::distribution& durations, std::uint64_t frequency, const xray_names& names) {
+void llvm_row(output& out, std::uint64_t function, analysis::distribution& durations, std::uint64_t frequency,
+              const xray_names& names) {
   const double scale = frequency == 0 ? 1.0 : static_cast<double>(frequency);
   const auto seconds = [&](std::uint64_t ticks) { return static_cast<double>(ticks) / scale; };
   const auto all = durations.sum_up();
   out.print("%" PRIu64 ",%" PRIu64 ",%e,%e,%e,%e,%e,%e,\"%s\",\"%s\"\n", function, all.count, seconds(all.min),
-            seconds(durations.quantile(all, 1, 2)), seconds(durations.quantile(all, 9, 10)), seconds(durations.quantile(all, 99, 100)),
-            seconds(all.max), seconds(all.sum), names.source_of(function).c_str(), names[function].c_str());
+            seconds(durations.quantile(all, 1, 2)), seconds(durations.quantile(all, 9, 10)),
+            seconds(durations.quantile(all, 99, 100)), seconds(all.max), seconds(all.sum),
+            names.source_of(function).c_str(), names[function].c_str());
 }
 
 int llvm_report(xray_trace& trace, xray_names& names, const arguments& asked) {

@@ -33,8 +33,9 @@ class xray_names {
 /// An opened log and what the user asked of it.
 class xray_trace {
  public:
-  /// Opens the log; reports an error and gives false when it cannot. With `any_version` a log of an unknown version is read
-  /// by the layouts of the nearest known one, and the version noted as a fault: llvm-xray's fdr-dump looks at no version.
+  /// Opens the log; reports an error and gives false when it cannot. With `any_version` a log of an unknown version is
+  /// read by the layouts of the nearest known one, and the version noted as a fault: llvm-xray's fdr-dump looks at no
+  /// version.
   [[nodiscard]] bool open(const std::string& path, bool any_version = false);
   [[nodiscard]] const backsight::xray::log& log() const { return log_; }
   [[nodiscard]] const std::string& path() const { return path_; }
@@ -46,7 +47,8 @@ class xray_trace {
   int report_faults() const { return faults_.report(path_); }
 
   using traced_thread = backsight::xray::traced_thread;
-  /// The threads in order of process and thread id; with `merge_processes` threads of one id in several processes are one.
+  /// The threads in order of process and thread id; with `merge_processes` threads of one id in several processes are
+  /// one.
   [[nodiscard]] std::vector<traced_thread> threads(bool merge_processes = false);
 
   /// Calls `f(event)` for each event of a thread in its order, for FDR logs; for basic-mode logs for each of the log.

@@ -6,7 +6,8 @@
 #include <backsight/core/record_range.hpp>
 #include <backsight/core/varying.hpp>
 
-/// The directories and files of DWARF line tables. Source: DWARF 5, section 6.2.4, items 13 to 20; DWARF 4, items 11 and 12.
+/// The directories and files of DWARF line tables. Source: DWARF 5, section 6.2.4, items 13 to 20; DWARF 4, items 11
+/// and 12.
 namespace debug_line {
 
 using namespace backsight;
@@ -38,7 +39,8 @@ struct block_value {
 template <class T>
 using fixed_value = value_of<field<"value", T>>;
 
-/// Where in the two tables a record stands: first how many formats an entry has, the formats, how many entries; then the values.
+/// Where in the two tables a record stands: first how many formats an entry has, the formats, how many entries; then
+/// the values.
 struct table_state {
   enum place : std::uint8_t { at_format_count, at_format, at_count, at_value, behind } next = at_format_count;
   bool is_long = false;   ///< Offsets have 64 bits.

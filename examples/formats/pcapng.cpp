@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lists the packets of a capture:   pcapng FILE [blocks]   number, section, interface, time, captured and original length, comments;
-// with `blocks`, the annotated bytes of every block.
+// Lists the packets of a capture:   pcapng FILE [blocks]   number, section, interface, time, captured and original
+// length, comments; with `blocks`, the annotated bytes of every block.
 #include "pcapng.hpp"
 
 #include <cstdio>

@@ -55,7 +55,8 @@ struct function_sums {
   friend bool operator==(const function_sums&, const function_sums&) = default;
 };
 
-/// What the analyses say of a trace, by the names of functions; they must agree with one another whatever the number of jobs.
+/// What the analyses say of a trace, by the names of functions; they must agree with one another whatever the number of
+/// jobs.
 template <call_trace T>
 std::map<std::string, function_sums> sums_of(const T& trace, std::size_t expected_faults = 0) {
   std::map<std::string, function_sums> first;
@@ -106,8 +107,8 @@ std::map<std::string, function_sums> sums_of(const T& trace, std::size_t expecte
     CHECK(sums == first);
   }
   // Of calls on the first level alone none has a callee.
-  auto outermost =
-      analysis::run(analysis::chosen(trace, {.levels = 1}), analysis::time_table(), [](std::string_view, const fault&) {});
+  auto outermost = analysis::run(analysis::chosen(trace, {.levels = 1}), analysis::time_table(),
+                                 [](std::string_view, const fault&) {});
   outermost.for_each([&](const auto&, auto& row) { CHECK(row.self == row.durations.sum_up().sum); });
   std::string json;
   emit::chrome_json writer(std::back_inserter(json));
@@ -224,7 +225,8 @@ TEST_CASE("the calls of a memtrace are what its instructions call, counted by ha
         called = true;
         back = value + size;
       }
-      // This program has neither jumps over calls nor handlers: a return goes to the innermost call or to before the window.
+      // This program has neither jumps over calls nor handlers: a return goes to the innermost call or to before the
+      // window.
       if (type != trace_type::instr_return || stack.empty() || stack.back().back != target) continue;
       const open_call done = stack.back();
       stack.pop_back();

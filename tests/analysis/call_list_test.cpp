@@ -22,7 +22,8 @@ call_list list_of(const test::call_parts& trace, unsigned jobs = 1) {
 }  // namespace
 
 TEST_CASE("every call is listed with its caller, its level and its times") {
-  const auto list = list_of({.parts = {{enter(1, 0), enter(2, 3), exit(2, 5), mark(6), enter(3, 7), exit(1, 20)}}, .damage = {}});
+  const auto list =
+      list_of({.parts = {{enter(1, 0), enter(2, 3), exit(2, 5), mark(6), enter(3, 7), exit(1, 20)}}, .damage = {}});
   REQUIRE(list.calls().size() == 4);
   const listed_call& outer = list.calls()[0];
   CHECK((outer.function == 1 && outer.caller == listed_call::none && outer.depth == 0 && !outer.is_leaf));

@@ -31,7 +31,8 @@ std::vector<finished_call> calls_of(call_stack& stack, const std::vector<test::c
 
 TEST_CASE("nested calls give durations, and self time without their callees") {
   call_stack stack;
-  const auto calls = calls_of(stack, {enter(1, 10), enter(2, 12), mark(13), exit(2, 20), enter(2, 21), exit(2, 22), exit(1, 30)});
+  const auto calls =
+      calls_of(stack, {enter(1, 10), enter(2, 12), mark(13), exit(2, 20), enter(2, 21), exit(2, 22), exit(1, 30)});
   REQUIRE(calls.size() == 3);
   CHECK(calls[0].function == 2);
   CHECK(calls[0].depth == 1);
@@ -128,7 +129,8 @@ TEST_CASE("very many exits of functions that are not open do not each search the
 TEST_CASE("calls that begin behind very many exits in vain are found when they end") {
   constexpr std::uint64_t levels = 1000;
   const auto nothing = [](const auto&...) {};
-  // Before, at, and long behind the point where it is counted what is open: every step gives what a stack by hand gives.
+  // Before, at, and long behind the point where it is counted what is open: every step gives what a stack by hand
+  // gives.
   for (const std::uint64_t in_vain :
        {std::uint64_t{10}, std::uint64_t{65}, std::uint64_t{66}, std::uint64_t{67}, std::uint64_t{300}}) {
     CAPTURE(in_vain);

@@ -13,7 +13,9 @@ using test::exit;
 
 TEST_CASE("a call tree has one node for each path and adds up its calls and times") {
   call_tree tree;
-  for (const auto& event : {enter(1, 0), enter(2, 1), exit(2, 4), enter(2, 5), exit(2, 6), enter(3, 6), exit(3, 9), exit(1, 10)}) tree.on(event);
+  for (const auto& event :
+       {enter(1, 0), enter(2, 1), exit(2, 4), enter(2, 5), exit(2, 6), enter(3, 6), exit(3, 9), exit(1, 10)})
+    tree.on(event);
   tree.finish();
   for (const auto& event : {enter(1, 0), enter(2, 2), exit(2, 3), exit(1, 5), enter(2, 6), exit(2, 8)}) tree.on(event);
   tree.finish();
@@ -46,7 +48,9 @@ TEST_CASE("a call that does not end leaves its node without time") {
 TEST_CASE("a merged call tree has the nodes of both, those that are new in their order") {
   call_tree first, second, both;
   for (const auto& event : {enter(1, 0), enter(2, 1), exit(2, 4), exit(1, 10)}) first.on(event), both.on(event);
-  for (const auto& event : {enter(3, 0), enter(2, 2), exit(2, 3), exit(3, 5), enter(1, 6), enter(4, 6), exit(4, 7), enter(2, 7), exit(2, 8), exit(1, 9), exit(8, 9)}) second.on(event), both.on(event);
+  for (const auto& event : {enter(3, 0), enter(2, 2), exit(2, 3), exit(3, 5), enter(1, 6), enter(4, 6), exit(4, 7),
+                            enter(2, 7), exit(2, 8), exit(1, 9), exit(8, 9)})
+    second.on(event), both.on(event);
   first.finish(), second.finish(), both.finish();
   first.merge(second);
   REQUIRE(first.nodes().size() == both.nodes().size());

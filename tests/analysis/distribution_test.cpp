@@ -22,7 +22,8 @@ void check_equal(distribution& found, std::vector<std::uint64_t> values) {
   CHECK(all.max == values.back());
   CHECK(all.sum == std::accumulate(values.begin(), values.end(), std::uint64_t{0}));
   bool equal = true;
-  for (std::size_t rank = 0; rank < values.size(); rank += 1 + values.size() / 997) equal = equal && found.at_rank(rank) == values[rank];
+  for (std::size_t rank = 0; rank < values.size(); rank += 1 + values.size() / 997)
+    equal = equal && found.at_rank(rank) == values[rank];
   CHECK(equal);
   CHECK(found.quantile(all, 1, 2) == values[values.size() / 2]);
   CHECK(found.quantile(all, 9, 10) == values[values.size() * 9 / 10]);
@@ -50,7 +51,8 @@ TEST_CASE("a distribution without values has none") {
 
 TEST_CASE("every rank of a distribution is that of the sorted values") {
   for (const std::size_t count : {1U, 2U, 100U, 4096U, 4097U, 50000U}) {
-    for (const std::uint64_t limit : {std::uint64_t{1}, std::uint64_t{1000}, std::uint64_t{65536}, std::uint64_t{70000}, ~std::uint64_t{0} / 100000}) {
+    for (const std::uint64_t limit : {std::uint64_t{1}, std::uint64_t{1000}, std::uint64_t{65536}, std::uint64_t{70000},
+                                      ~std::uint64_t{0} / 100000}) {
       CAPTURE(count, limit);
       const auto values = random_values(count, limit, count + limit);
       distribution all;

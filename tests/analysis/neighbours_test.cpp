@@ -11,7 +11,8 @@ using test::exit;
 TEST_CASE("callers and callees of a function are summed over all paths") {
   // 1 calls 2, which calls itself, which calls 3; then 2 alone.
   analysis::call_tree tree;
-  for (const auto& event : {enter(1, 0), enter(2, 1), enter(2, 2), enter(3, 3), exit(3, 5), exit(2, 8), exit(2, 10), exit(1, 12), enter(2, 20), exit(2, 25)})
+  for (const auto& event : {enter(1, 0), enter(2, 1), enter(2, 2), enter(3, 3), exit(3, 5), exit(2, 8), exit(2, 10),
+                            exit(1, 12), enter(2, 20), exit(2, 25)})
     tree.on(event);
   tree.finish();
   const auto found = analysis::neighbours_of(tree, [](std::uint64_t function) { return function == 2; });

@@ -11,7 +11,8 @@ using analysis::call_stack;
 using analysis::open_calls;
 
 TEST_CASE("the open calls of a function are counted on each stack") {
-  for (const std::uint64_t function : {std::uint64_t{3}, std::uint64_t{65535}, std::uint64_t{65536}, ~std::uint64_t{0}}) {
+  for (const std::uint64_t function :
+       {std::uint64_t{3}, std::uint64_t{65535}, std::uint64_t{65536}, ~std::uint64_t{0}}) {
     INFO(function);
     open_calls open;
     const call_stack a, b, c;

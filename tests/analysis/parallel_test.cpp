@@ -12,7 +12,8 @@ TEST_CASE("every part is worked on once, whatever the number of threads") {
   for (const unsigned threads : {0U, 1U, 2U, 7U}) {
     for (const std::size_t count : {0U, 1U, 5U, 1000U}) {
       CAPTURE(threads, count);
-      const auto states = for_each_part<std::multiset<std::size_t>>(count, threads, [](auto& state, std::size_t index) { state.insert(index); });
+      const auto states = for_each_part<std::multiset<std::size_t>>(
+          count, threads, [](auto& state, std::size_t index) { state.insert(index); });
       CHECK(!states.empty());
       CHECK(states.size() <= std::max(1U, threads));
       std::multiset<std::size_t> all;

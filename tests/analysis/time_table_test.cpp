@@ -24,14 +24,17 @@ struct sums {
 std::map<time_table::key, sums> rows_of(const test::call_parts& trace, time_table::rows by, unsigned jobs = 1) {
   auto table = analysis::run(trace, time_table(by), [](std::string_view, const fault&) {}, jobs);
   std::map<time_table::key, sums> rows;
-  table.for_each([&](time_table::key key, time_table::row& row) { rows[key] = {row.durations.sum_up().count, row.total, row.self}; });
+  table.for_each([&](time_table::key key, time_table::row& row) {
+    rows[key] = {row.durations.sum_up().count, row.total, row.self};
+  });
   return rows;
 }
 
 /// Function 1 calls itself twice in a thread, and once in another one of the same part, in between.
 test::call_parts sample() {
-  return {.parts = {{enter(1, 0), of_thread(enter(1, 1), 9), enter(1, 2), of_thread(enter(2, 3), 9), of_thread(exit(2, 5), 9), enter(1, 6), exit(1, 8), exit(1, 10),
-                     of_thread(exit(1, 11), 9), exit(1, 20)},
+  return {.parts = {{enter(1, 0), of_thread(enter(1, 1), 9), enter(1, 2), of_thread(enter(2, 3), 9),
+                     of_thread(exit(2, 5), 9), enter(1, 6), exit(1, 8), exit(1, 10), of_thread(exit(1, 11), 9),
+                     exit(1, 20)},
                     {enter(2, 100), exit(2, 107)}},
           .damage = {}};
 }
@@ -69,7 +72,8 @@ TEST_CASE("tables of parts give the same together") {
 TEST_CASE("a time table counts calls, durations and self time, also of ids beyond the dense part") {
   constexpr std::uint64_t far = 0x0fffffff;
   time_table table;
-  for (const auto& event : {enter(1, 0), enter(far, 2), exit(far, 5), enter(far, 6), exit(far, 8), exit(1, 10)}) table.on(event);
+  for (const auto& event : {enter(1, 0), enter(far, 2), exit(far, 5), enter(far, 6), exit(far, 8), exit(1, 10)})
+    table.on(event);
   std::size_t rows = 0;
   table.for_each([&](time_table::key key, time_table::row& row) {
     ++rows;

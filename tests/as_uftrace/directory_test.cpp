@@ -54,8 +54,8 @@ void check_parts(std::vector<part> parts, std::uint64_t file_bytes) {
   if (end != file_bytes) FAIL("the parts end at " << end << " of " << file_bytes);
 }
 
-/// Everything that can be asked of a recording; gives a number that depends on all of it. Checks what is true whatever the
-/// bytes are.
+/// Everything that can be asked of a recording; gives a number that depends on all of it. Checks what is true whatever
+/// the bytes are.
 std::uint64_t use_all(const recording& from) {
   std::uint64_t sum = 0;
   for (const bool salvage : {false, true}) {

@@ -310,7 +310,8 @@ TEST_CASE("an invented end moves when its function waits") {
   directory.data(7, records().entry(100, 0, fn::main).entry(200, 1, fn::a).exit(300, 1, fn::a).exit(1000, 0, fn::main));
   directory.perf(test::uftrace_perf_records().sched_out(220, 7).sched_in(260, 7));
   const rows all = report_of(directory.open());
-  // Between the return at 260 and 400, where a would end had it taken twice as long; how often it is looked at adds to that.
+  // Between the return at 260 and 400, where a would end had it taken twice as long; how often it is looked at adds to
+  // that.
   CHECK((all.at("a").total > 130 && all.at("a").total < 140));
   CHECK(all.at("linux:schedule") == once(40, 40));
   CHECK(all.at("main").total == 900);

@@ -14,7 +14,8 @@ using records = test::uftrace_records;
 
 namespace {
 
-/// `main 900/1(a 300/2)`: names with time, calls and callees; with `children` the times of the callees behind a minus sign.
+/// `main 900/1(a 300/2)`: names with time, calls and callees; with `children` the times of the callees behind a minus
+/// sign.
 void add(std::string& out, const call_tree& tree, resolver& names, std::uint32_t node, bool children) {
   const tree_node& n = tree.nodes()[node];
   out += n.function == tree_node::none ? "*" : names.name(tree.name(node));
@@ -177,7 +178,7 @@ TEST_CASE("behind lost records nothing is entered until something is left") {
       .entry(210, 2, fn::c)
       .exit(220, 2, fn::c);
   data.entry(230, 2, fn::a).exit(231, 2, fn::a).exit(240, 1, fn::b).exit(500, 0, fn::main);
-  // The exit of c ends a, where the tree stands; then there is a way down again. main gets what b took, and its own exit is
-  // one with nothing open in the tree.
+  // The exit of c ends a, where the tree stands; then there is a way down again. main gets what b took, and its own
+  // exit is one with nothing open in the tree.
   CHECK(graph_text(data) == "* 440(main 40/1(a 11/2))");
 }

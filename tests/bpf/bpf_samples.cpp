@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Walks stack samples by the form of tables for the kernel's BPF, and compares with the walk by the tables themselves:
 //     bpf_samples FILE FOLDER-OF-ELF-FILES OBJECT PLAIN
-// by the step in plain C, and by the object that clang made of it for BPF, on the machine of bpf_machine.hpp. Writes the samples
-// for another machine to PLAIN: numbers of 8 bytes: size and bytes of the program; number of pages and their bytes; number of processes,
-// and of each the number of modules with begin, end, bias, first page; number of samples, and of each the process, 17 registers,
-// the stack's address, its size and bytes, the number of pcs and the pcs.
+// by the step in plain C, and by the object that clang made of it for BPF, on the machine of bpf_machine.hpp. Writes
+// the samples for another machine to PLAIN: numbers of 8 bytes: size and bytes of the program; number of pages and
+// their bytes; number of processes, and of each the number of modules with begin, end, bias, first page; number of
+// samples, and of each the process, 17 registers, the stack's address, its size and bytes, the number of pcs and the
+// pcs.
 #include <algorithm>
 #include <cstdio>
 #include <cstring>

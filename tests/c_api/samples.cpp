@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Walks stack samples through the C interface, one by one and in a batch, compares with the C++ one and with what the file
-// expects, and writes them in a plain form for the programs in other languages:
+// Walks stack samples through the C interface, one by one and in a batch, compares with the C++ one and with what the
+// file expects, and writes them in a plain form for the programs in other languages:
 //     samples FILE FOLDER-OF-ELF-FILES [PLAIN]
-// Plain form, all numbers of 8 bytes: number of tables, and of each the size and the bytes; number of processes, and of each
-// the number of modules with begin, end, bias, table; number of samples, and of each the process, 17 registers, the stack's
-// address, its size and bytes, the number of pcs, the pcs and why the walk ended.
+// Plain form, all numbers of 8 bytes: number of tables, and of each the size and the bytes; number of processes, and of
+// each the number of modules with begin, end, bias, table; number of samples, and of each the process, 17 registers,
+// the stack's address, its size and bytes, the number of pcs, the pcs and why the walk ended.
 #include <algorithm>
 #include <cstdio>
 #include <cstring>

@@ -125,7 +125,8 @@ TEST_CASE("rows of compact encodings and of the FDEs between them make a table")
     };
     if (from->file.machine() == apple::cpu::x86_64) {
       compare(cfi::arch::x86_64{});
-      CHECK(apple::build_table<cfi::arch::aarch64>(*from, {}, [](const trace_error&) {}).error().code == errc::unsupported_type);
+      CHECK(apple::build_table<cfi::arch::aarch64>(*from, {}, [](const trace_error&) {}).error().code ==
+            errc::unsupported_type);
     } else {
       compare(cfi::arch::aarch64{});
     }

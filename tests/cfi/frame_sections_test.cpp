@@ -29,8 +29,8 @@ struct bare_file {
   std::size_t hdr_size = 0;
   std::vector<std::byte> bytes;
 
-  explicit bare_file(byte_view header_behind_pointer, std::uint8_t count_encoding = 0xff, std::uint8_t table_encoding = 0xff,
-                     std::uint64_t eh_frame = 0) {
+  explicit bare_file(byte_view header_behind_pointer, std::uint8_t count_encoding = 0xff,
+                     std::uint8_t table_encoding = 0xff, std::uint64_t eh_frame = 0) {
     frames.fde(test::bytes<0x0e, 16>).fde(test::bytes<0x0e, 24>);
     hdr_size = 8 + header_behind_pointer.size();
     test::byte_builder b;
@@ -39,7 +39,14 @@ struct bare_file {
     const std::size_t start = 64 + 2 * 56;
     const std::size_t size = hdr_size + frames.view().size() + 4 + 12;
     b.u32(1).u32(5).u64(0).u64(0x10000).u64(0x10000).u64(start + size).u64(start + size).u64(0x1000);
-    b.u32(elf::segment_eh_frame).u32(4).u64(start).u64(0x10000 + start).u64(0x10000 + start).u64(hdr_size).u64(hdr_size).u64(4);
+    b.u32(elf::segment_eh_frame)
+        .u32(4)
+        .u64(start)
+        .u64(0x10000 + start)
+        .u64(0x10000 + start)
+        .u64(hdr_size)
+        .u64(hdr_size)
+        .u64(4);
     b.u8(1).u8(0x1b).u8(count_encoding).u8(table_encoding).u32(eh_frame != 0 ? eh_frame : hdr_size - 4);
     b.append(header_behind_pointer).append(frames.view()).u32(0).fill(12, 0xee);
     bytes = b.vector();
@@ -61,7 +68,8 @@ TEST_CASE("without section headers .eh_frame is found through PT_GNU_EH_FRAME, w
     // All but the terminator.
     REQUIRE(found->bytes.size() + 4 == expected->bytes.size());
     CHECK(std::equal(found->bytes.begin(), found->bytes.end(), expected->bytes.begin()));
-    CHECK(cfi::find_frame_section(*elf::open(bare), cfi::section_kind::debug_frame).error().code == errc::missing_section);
+    CHECK(cfi::find_frame_section(*elf::open(bare), cfi::section_kind::debug_frame).error().code ==
+          errc::missing_section);
   }
 }
 

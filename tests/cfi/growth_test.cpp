@@ -6,10 +6,10 @@
 #include <string_view>
 #include <vector>
 
-#include <backsight/cfi/row_text.hpp>
 #include <backsight/cfi/address_space.hpp>
 #include <backsight/cfi/arch/x86_64.hpp>
 #include <backsight/cfi/lookup.hpp>
+#include <backsight/cfi/row_text.hpp>
 #include <backsight/cfi/table_builder.hpp>
 
 #include <support/catch.hpp>
@@ -138,7 +138,8 @@ TEST_CASE("work grows with the length of CIEs that lie in one another") {
     return built;
   };
   check_all(500, overlapping);
-  check_growth(500, overlapping, [](const frame_builder& built) { (void)cfi::fde_index<order::little>::build(built.section()); });
+  check_growth(500, overlapping,
+               [](const frame_builder& built) { (void)cfi::fde_index<order::little>::build(built.section()); });
 }
 
 TEST_CASE("work grows with the number of states that are remembered, and of rows with many registers") {

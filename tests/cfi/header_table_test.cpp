@@ -43,7 +43,9 @@ class header_writer {
   }
   header_writer& put(std::uint8_t encoding, std::uint64_t value) {
     const std::uint64_t here = header_address + bytes_.size();
-    const std::uint64_t stored = value - ((encoding & 0x70U) == 0x10 ? here : (encoding & 0x70U) == 0x30 ? header_address : 0);
+    const std::uint64_t stored = value - ((encoding & 0x70U) == 0x10   ? here
+                                          : (encoding & 0x70U) == 0x30 ? header_address
+                                                                       : 0);
     switch (encoding & 0x07U) {
       case 2: bytes_.u16(stored); break;
       case 3: bytes_.u32(stored); break;
@@ -171,7 +173,8 @@ TEST_CASE("a table that lies is noticed at the pair that does") {
     REQUIRE(table);
     return table->check(f.section());
   };
-  CHECK_FALSE(check(section_address, {0x1000, f.fdes[0], 0x1000, f.fdes[1], 0x1200, f.fdes[2]}));  // Equal starts may be.
+  CHECK_FALSE(
+      check(section_address, {0x1000, f.fdes[0], 0x1000, f.fdes[1], 0x1200, f.fdes[2]}));  // Equal starts may be.
   CHECK(check(section_address + 4, {0x1000, f.fdes[0]}) == trace_error{errc::out_of_range, 4});
   CHECK(check(section_address, {0x1000, f.fdes[0], 0x1100, f.fdes[1], 0x10ff, f.fdes[2]}) ==
         trace_error{errc::bad_transition, 28});
@@ -182,7 +185,8 @@ TEST_CASE("a table that lies is noticed at the pair that does") {
   // In another encoding pairs lie elsewhere.
   header_writer h(0x1b, 0x04, 0x04);
   h.put(0x1b, section_address).put(0x04, 2);
-  for (const std::uint64_t n : {std::uint64_t{0x1000}, f.fdes[0], std::uint64_t{0x1100}, section_address}) h.put(0x04, n);
+  for (const std::uint64_t n : {std::uint64_t{0x1000}, f.fdes[0], std::uint64_t{0x1100}, section_address})
+    h.put(0x04, n);
   CHECK(open(h.view())->check(f.section()) == trace_error{errc::out_of_range, 32});
 }
 

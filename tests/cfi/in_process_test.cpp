@@ -150,7 +150,8 @@ both frames_through(const std::string& path) {
 }  // namespace
 
 TEST_CASE("an object without a search table in its header is walked all the same") {
-  const auto whole = test::read_file((std::filesystem::read_symlink("/proc/self/exe").parent_path() / "libcalls_back.so").string());
+  const auto whole =
+      test::read_file((std::filesystem::read_symlink("/proc/self/exe").parent_path() / "libcalls_back.so").string());
   const auto image = elf::open(whole);
   REQUIRE(image);
   const auto header = cfi::find_frame_header(*image);

@@ -267,7 +267,8 @@ TEST_CASE("a context that goes from one section to another reads the CIE there, 
       if (e.is_cie) continue;
       const auto c = section.cie_at(e.cie_offset);
       const auto f = section.parse_fde(e, *c);
-      CHECK_FALSE(cfi::interpret<cfi::arch::x86_64>(section, *f, memory, [&](const cfi::row& r) { offset = r.cfa.offset; }));
+      CHECK_FALSE(
+          cfi::interpret<cfi::arch::x86_64>(section, *f, memory, [&](const cfi::row& r) { offset = r.cfa.offset; }));
     }
     return offset;
   };
@@ -283,7 +284,8 @@ TEST_CASE("a CIE whose CFA is an expression leaves no offset to its FDEs") {
 }
 
 TEST_CASE("restore_state gives the room of what was remembered back") {
-  // 20 registers with a rule, then remembered and restored 200 times: a context of 64 rules holds three of them at once.
+  // 20 registers with a rule, then remembered and restored 200 times: a context of 64 rules holds three of them at
+  // once.
   test::byte_builder code;
   for (unsigned reg = 20; reg < 40; ++reg) code.u8(0x05).u8(reg).u8(2);
   for (unsigned i = 0; i < 200; ++i) code.u8(0x0a).u8(0x0b);

@@ -62,7 +62,8 @@ TEST_CASE("FDEs at address 0 are discarded functions, but in images with code th
 TEST_CASE("of several FDEs with one start the first in the header's table counts") {
   // Pairs at 0x1000, three times 0x1100, 0x1200; the FDEs of the equal ones in the order of the section.
   test::frame_builder built;
-  for (const std::uint64_t begin : {0x1000U, 0x1100U, 0x1100U, 0x1100U, 0x1200U}) built.fde_at(begin, bytes<0x0e, 16>, 0x100);
+  for (const std::uint64_t begin : {0x1000U, 0x1100U, 0x1100U, 0x1100U, 0x1200U})
+    built.fde_at(begin, bytes<0x0e, 16>, 0x100);
   cfi::section_info info;
   info.address = 0x100;
   const cfi::section<order::little> section(built.view(), info);

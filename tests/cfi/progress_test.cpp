@@ -69,9 +69,10 @@ seen by_batch(const scene& s, const cfi::frame<arch>& first, const anywhere& mem
   return out;
 }
 
-void check_all(const scene& s, const cfi::frame<arch>& first, const anywhere& memory, std::size_t count, cfi::stop why) {
-  for (const seen& got : {by_frames(s, first, memory), by_walk(s, first, memory, false), by_walk(s, first, memory, true),
-                          by_batch(s, first, memory)}) {
+void check_all(const scene& s, const cfi::frame<arch>& first, const anywhere& memory, std::size_t count,
+               cfi::stop why) {
+  for (const seen& got : {by_frames(s, first, memory), by_walk(s, first, memory, false),
+                          by_walk(s, first, memory, true), by_batch(s, first, memory)}) {
     CHECK(got.count == count);
     CHECK(got.why == why);
   }

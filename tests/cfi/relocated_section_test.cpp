@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <backsight/cfi/row_text.hpp>
 #include <backsight/cfi/relocated_section.hpp>
+#include <backsight/cfi/row_text.hpp>
 
 #include <filesystem>
 #include <string>
@@ -51,7 +51,8 @@ TEST_CASE("the rows of object files equal those of llvm-dwarfdump, for every mac
     std::filesystem::path expected = at.path();
     if (at.path().extension() != ".o" || !exists(expected.replace_extension(".rows"))) continue;
     INFO(at.path().filename());
-    const auto kind = at.path().stem().extension() == ".eh_frame" ? cfi::section_kind::eh_frame : cfi::section_kind::debug_frame;
+    const auto kind =
+        at.path().stem().extension() == ".eh_frame" ? cfi::section_kind::eh_frame : cfi::section_kind::debug_frame;
     const auto file = test::read_file(at.path());
     const auto image = elf::open(file);
     REQUIRE(image);
@@ -96,8 +97,8 @@ TEST_CASE("of an object file the functions of one section of code are chosen") {
   CHECK(init.code_sections() == std::vector<std::uint32_t>{codes[1]});
   CHECK(init.keep_code_of(codes[1]) == 0);
   // The table has the rules of the chosen section, and none of the other.
-  const auto table = cfi::build_table<cfi::arch::x86_64>(
-      cfi::section<order::little>(text.section().bytes, text.section().info));
+  const auto table =
+      cfi::build_table<cfi::arch::x86_64>(cfi::section<order::little>(text.section().bytes, text.section().info));
   REQUIRE(table);
   REQUIRE(table->view().find(9) != nullptr);
   CHECK(cfi::rule_view(table->view().find(9))[cfi::unwind_rule::cfa_offset] == 24);
@@ -110,6 +111,7 @@ TEST_CASE("a relocation of another kind is refused") {
   REQUIRE(rela);
   auto damaged = s.file;
   damaged[static_cast<std::size_t>(rela->offset) + 24 + 8] = std::byte{42};
-  const auto made = cfi::relocated_section::make(*elf::open(damaged), cfi::section_kind::eh_frame, s.found.partial().bytes);
+  const auto made =
+      cfi::relocated_section::make(*elf::open(damaged), cfi::section_kind::eh_frame, s.found.partial().bytes);
   CHECK(made.error() == trace_error{errc::unknown_relocation, rela->offset + 24});
 }

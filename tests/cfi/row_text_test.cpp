@@ -3,12 +3,12 @@
 
 #include <filesystem>
 
-#include <backsight/cfi/row_text.hpp>
 #include <backsight/cfi/arch/generic.hpp>
+#include <backsight/cfi/row_text.hpp>
 
 #include <support/catch.hpp>
-#include <support/skip.hpp>
 #include <support/sha256.hpp>
+#include <support/skip.hpp>
 
 #include "fixtures.hpp"
 

@@ -130,7 +130,8 @@ std::string common_at(const cfi::table& t, std::uint64_t address) {
   const cfi::rule_view r(rule);
   if (r[cfi::unwind_rule::shape] != cfi::rule_shape::common) return "not common";
   std::string text = "r" + std::to_string(r[cfi::unwind_rule::cfa_register]) + '+' +
-                     std::to_string(r[cfi::unwind_rule::cfa_offset]) + " ra" + std::to_string(r[cfi::unwind_rule::return_address_word]);
+                     std::to_string(r[cfi::unwind_rule::cfa_offset]) + " ra" +
+                     std::to_string(r[cfi::unwind_rule::return_address_word]);
   for (std::size_t i = 0; i < arch::saved.size(); ++i) {
     const int word = load<std::int8_t, order::little>(rule + cfi::unwind_rule::size + i);
     if (word != 0) text += " r" + std::to_string(arch::saved[i]) + ":" + std::to_string(word);
@@ -143,7 +144,10 @@ std::string common_at(const cfi::table& t, std::uint64_t address) {
 TEST_CASE("a register saved further from the CFA than a byte of words tells is in a general rule") {
   // rbx at cfa - 1024, - 1032, + 1016, + 1024, + 0, and at no multiple of a word.
   test::frame_builder built;
-  built.fde(bytes<0x05, 3, 0x80, 1>).fde(bytes<0x05, 3, 0x81, 1>).fde(bytes<0x11, 3, 0x81, 0x7f>).fde(bytes<0x11, 3, 0x80, 0x7f>);
+  built.fde(bytes<0x05, 3, 0x80, 1>)
+      .fde(bytes<0x05, 3, 0x81, 1>)
+      .fde(bytes<0x11, 3, 0x81, 0x7f>)
+      .fde(bytes<0x11, 3, 0x80, 0x7f>);
   built.fde(bytes<0x05, 3, 0>);
   const cfi::table t = build(built);
   CHECK(common_at(t, 0x1010) == "r7+8 ra-1 r3:-128");
@@ -169,7 +173,8 @@ TEST_CASE("rules of the stack pointer and the return address that a common rule 
 }
 
 TEST_CASE("an offset of the CFA over 31 bits is in a general rule") {
-  CHECK(common_at(build(test::frame_builder{}.fde(bytes<0x0e, 0xff, 0xff, 0xff, 0xff, 0x07>)), 0x1010) == "r7+2147483647 ra-1");
+  CHECK(common_at(build(test::frame_builder{}.fde(bytes<0x0e, 0xff, 0xff, 0xff, 0xff, 0x07>)), 0x1010) ==
+        "r7+2147483647 ra-1");
   CHECK(rule_at(build(test::frame_builder{}.fde(bytes<0x0e, 0x80, 0x80, 0x80, 0x80, 0x08>)), 0x1010) ==
         "16: r7+2147483648 r16=2:-8");
   CHECK(rule_at(build(test::frame_builder{}.fde(bytes<0x0e, 0x88, 0x80, 0x80, 0x80, 0x10>)), 0x1010) ==
@@ -211,7 +216,10 @@ TEST_CASE("rows may begin at every address, and 16 bytes apart") {
         const auto offset_of = [&](unsigned i) { return distinct ? 8 * (i + 1) : i % 2 == 0 ? 8U : 16U; };
         test::byte_builder code;
         for (unsigned i = 1; i < count; ++i) {
-          code.u8(static_cast<std::uint8_t>(0x40U | distance)).u8(0x0e).u8(0x80 | (offset_of(i) & 0x7fU)).u8(offset_of(i) >> 7);
+          code.u8(static_cast<std::uint8_t>(0x40U | distance))
+              .u8(0x0e)
+              .u8(0x80 | (offset_of(i) & 0x7fU))
+              .u8(offset_of(i) >> 7);
         }
         const cfi::table t = build(test::frame_builder{}.fde(code.view(), 0x8000));
         CHECK_FALSE(cfi::table_view::open(t.bytes()).error());
@@ -219,11 +227,15 @@ TEST_CASE("rows may begin at every address, and 16 bytes apart") {
         for (unsigned i = 0; i < count; ++i) {
           for (const unsigned into : {0U, distance - 1}) {
             const std::byte* rule = t.view().find(0x1000 + i * distance + into);
-            wrong += rule == nullptr || cfi::rule_view(rule)[cfi::unwind_rule::cfa_offset] != static_cast<int>(offset_of(i)) ? 1U : 0U;
+            wrong +=
+                rule == nullptr || cfi::rule_view(rule)[cfi::unwind_rule::cfa_offset] != static_cast<int>(offset_of(i))
+                    ? 1U
+                    : 0U;
           }
         }
         CHECK(wrong == 0);
-        CHECK(cfi::rule_view(t.view().find(0x8fff))[cfi::unwind_rule::cfa_offset] == static_cast<int>(offset_of(count - 1)));
+        CHECK(cfi::rule_view(t.view().find(0x8fff))[cfi::unwind_rule::cfa_offset] ==
+              static_cast<int>(offset_of(count - 1)));
         CHECK(t.view().find(0x9000) == nullptr);
         std::vector<std::uint64_t> begins;
         t.view().for_each_row([&](std::uint64_t begin, std::uint32_t) { begins.push_back(begin); });
@@ -240,7 +252,8 @@ namespace {
 /// Functions that begin and end alike, as compilers make them, and one that is like none.
 test::frame_builder alike(unsigned count) {
   test::frame_builder built;
-  const auto& usual = bytes<0x41, 0x0e, 16, 0x83, 2, 0x42, 0x0e, 24, 0x86, 3, 0x44, 0x0e, 64, 0x60, 0x0e, 24, 0x41, 0x0e, 16, 0x41, 0x0e, 8>;
+  const auto& usual = bytes<0x41, 0x0e, 16, 0x83, 2, 0x42, 0x0e, 24, 0x86, 3, 0x44, 0x0e, 64, 0x60, 0x0e, 24, 0x41,
+                            0x0e, 16, 0x41, 0x0e, 8>;
   for (unsigned i = 0; i < count; ++i) built.fde_at(0x1000 + i * 0x40, usual, 0x30 + i % 7);
   return built.fde_at(0x1000 + count * 0x40, bytes<0x43, 0x0e, 24, 0x42, 0x0e, 16>, 0x30);
 }
@@ -277,13 +290,15 @@ TEST_CASE("rows that follow each other in many functions are one row of the tabl
 TEST_CASE("a gap up to the end of a page and the function behind it are found, however long that is") {
   // With code at odd addresses a page is 4096 bytes; the function behind the gap is longer than the pages that a table
   // stores without rows.
-  for (const std::uint64_t size : {std::uint64_t{0x100}, std::uint64_t{0x1000}, std::uint64_t{0x42000}, std::uint64_t{1} << 30}) {
+  for (const std::uint64_t size :
+       {std::uint64_t{0x100}, std::uint64_t{0x1000}, std::uint64_t{0x42000}, std::uint64_t{1} << 30}) {
     test::frame_builder built;
     built.fde_at(0x1000, bytes<0x41, 0x0e, 16>, 0xff5).fde_at(0x2000, bytes<0>, size);
     const cfi::table t = build(built);
     CHECK(common_at(t, 0x1ff4) == "r7+16 ra-1");
     for (std::uint64_t address = 0x1ff5; address < 0x2000; ++address) CHECK(t.view().find(address) == nullptr);
-    for (const std::uint64_t at : {std::uint64_t{0}, std::uint64_t{1}, size / 2, size - 1}) CHECK(common_at(t, 0x2000 + at) == "r7+8 ra-1");
+    for (const std::uint64_t at : {std::uint64_t{0}, std::uint64_t{1}, size / 2, size - 1})
+      CHECK(common_at(t, 0x2000 + at) == "r7+8 ra-1");
     CHECK(t.view().find(0x2000 + size) == nullptr);
     std::vector<std::uint64_t> begins;
     t.view().for_each_row([&](std::uint64_t begin, std::uint32_t) { begins.push_back(begin); });
@@ -404,7 +419,8 @@ struct mixed_words {
   }
 };
 
-/// Frames by the rule as it was worked out and by its text differ; the number of such frames, and in `count` that of all.
+/// Frames by the rule as it was worked out and by its text differ; the number of such frames, and in `count` that of
+/// all.
 template <class Arch>
 std::size_t frames_that_differ(const cfi::table_view& table, std::size_t& count) {
   std::size_t differ = 0;
@@ -419,9 +435,12 @@ std::size_t frames_that_differ(const cfi::table_view& table, std::size_t& count)
       if (seed % 4 == 0) placed.where[cfi::frame<Arch>::columns[Arch::frame_pointer]] = seed * 8;
       cfi::frame<Arch> by_text = placed;
       const cfi::stop a = cfi::detail::step_placed(placed, table, rule, memory);
-      const cfi::stop b = cfi::apply_general(by_text, table.text_of(rule), cfi::rule_view(rule)[cfi::unwind_rule::signal_frame], memory);
-      bool same = a == b && placed.pc == by_text.pc && placed.pc_is_next == by_text.pc_is_next && placed.how == by_text.how;
-      for (std::uint64_t reg = 0; reg < Arch::register_count; ++reg) same = same && placed.get(reg, memory) == by_text.get(reg, memory);
+      const cfi::stop b = cfi::apply_general(by_text, table.text_of(rule),
+                                             cfi::rule_view(rule)[cfi::unwind_rule::signal_frame], memory);
+      bool same =
+          a == b && placed.pc == by_text.pc && placed.pc_is_next == by_text.pc_is_next && placed.how == by_text.how;
+      for (std::uint64_t reg = 0; reg < Arch::register_count; ++reg)
+        same = same && placed.get(reg, memory) == by_text.get(reg, memory);
       differ += same ? 0U : 1U;
     }
   }
@@ -431,8 +450,11 @@ std::size_t frames_that_differ(const cfi::table_view& table, std::size_t& count)
 }  // namespace
 
 TEST_CASE("frames of aligned stacks and of signals are worked out when a table is built") {
-  const auto shape_at = [](const cfi::table& t, std::uint64_t address) { return cfi::detail::shape_of(t.view().find(address)); };
-  // What GCC writes of a function that aligns its stack: def_cfa_expression breg6 -8, deref; rbp at breg6 0, rbx at -16.
+  const auto shape_at = [](const cfi::table& t, std::uint64_t address) {
+    return cfi::detail::shape_of(t.view().find(address));
+  };
+  // What GCC writes of a function that aligns its stack: def_cfa_expression breg6 -8, deref; rbp at breg6 0, rbx at
+  // -16.
   const auto aligned = bytes<0x44, 0x0f, 3, 0x76, 0x78, 6, 0x10, 6, 2, 0x76, 0, 0x10, 3, 2, 0x76, 0x70>;
   const cfi::table a = build(test::frame_builder{}.fde(aligned));
   CHECK(shape_at(a, 0x1002) == cfi::rule_shape::common);
@@ -444,7 +466,8 @@ TEST_CASE("frames of aligned stacks and of signals are worked out when a table i
   CHECK(r[cfi::unwind_rule::return_address_word] == -1);
   CHECK(a.view().others_of(a.view().find(0x1010)).count == 0);
   // The frame of a signal handler's caller, as glibc writes it: all counts from rsp, and rsp is the CFA; r8 besides.
-  const auto& signal = bytes<0x0f, 4, 0x77, 0xa0, 1, 6, 0x10, 16, 3, 0x77, 0xa8, 1, 0x10, 7, 3, 0x77, 0xa0, 1, 0x10, 6, 3, 0x77, 0xf8, 0, 0x10, 8, 2, 0x77, 40>;
+  const auto& signal = bytes<0x0f, 4, 0x77, 0xa0, 1, 6, 0x10, 16, 3, 0x77, 0xa8, 1, 0x10, 7, 3, 0x77, 0xa0, 1, 0x10, 6,
+                             3, 0x77, 0xf8, 0, 0x10, 8, 2, 0x77, 40>;
   const cfi::table b = build(test::frame_builder{}.cie("zRS", signal).fde(bytes<0>));
   REQUIRE(shape_at(b, 0x1010) == cfi::rule_shape::signal);
   const auto others = b.view().others_of(b.view().find(0x1010));
@@ -452,13 +475,14 @@ TEST_CASE("frames of aligned stacks and of signals are worked out when a table i
   CHECK(others.pairs[0] == std::byte{8});
   CHECK(others.pairs[1] == std::byte{4});
   // By plain offsets from a register, as on other machines.
-  CHECK(shape_at(build(test::frame_builder{}.cie("zRS", bytes<0x0c, 7, 8, 0x90, 1>).fde(bytes<0x85, 2>)), 0x1010) == cfi::rule_shape::aligned);
+  CHECK(shape_at(build(test::frame_builder{}.cie("zRS", bytes<0x0c, 7, 8, 0x90, 1>).fde(bytes<0x85, 2>)), 0x1010) ==
+        cfi::rule_shape::aligned);
 
   const auto is_general = [&](byte_view code) {
     return shape_at(build(test::frame_builder{}.fde(code)), 0x1010) == cfi::rule_shape::general;
   };
-  // A place from another register, one that is read, one that is no multiple of a word, one too far, one on the word above
-  // the register; another stack pointer; a CFA of more than one load or that counts from the pc.
+  // A place from another register, one that is read, one that is no multiple of a word, one too far, one on the word
+  // above the register; another stack pointer; a CFA of more than one load or that counts from the pc.
   CHECK(is_general(bytes<0x0f, 3, 0x76, 0x78, 6, 0x10, 3, 2, 0x77, 0x70>));
   CHECK(is_general(bytes<0x0f, 3, 0x76, 0x78, 6, 0x10, 3, 3, 0x76, 0x70, 6>));
   CHECK(is_general(bytes<0x0f, 3, 0x76, 0x78, 6, 0x10, 3, 2, 0x76, 0x71>));
@@ -499,15 +523,21 @@ TEST_CASE("what was worked out of a rule says what its text says, in every sampl
 }
 
 TEST_CASE("a rule that says something else than its text is refused") {
-  const cfi::table t = build(test::frame_builder{}.cie("zRS", bytes<0x0f, 4, 0x77, 0xa0, 1, 6, 0x10, 16, 3, 0x77, 0xa8, 1, 0x10, 8, 2, 0x77, 40, 0x10, 3, 2, 0x77, 48>).fde(bytes<0>));
+  const cfi::table t = build(
+      test::frame_builder{}
+          .cie("zRS",
+               bytes<0x0f, 4, 0x77, 0xa0, 1, 6, 0x10, 16, 3, 0x77, 0xa8, 1, 0x10, 8, 2, 0x77, 40, 0x10, 3, 2, 0x77, 48>)
+          .fde(bytes<0>));
   const auto at = parts_of(t);
   REQUIRE(t.view().rule_count() == 1);
   const trace_error refused{errc::out_of_range, at[2]};
   // Shape, register, words of return address and CFA, place of the text, lane of rbx; number of others, register, word.
-  for (const std::size_t place : {at[2], at[2] + 1, at[2] + 2, at[2] + 3, at[2] + 4, at[2] + 8, at[4], at[4] + 1, at[4] + 2}) {
+  for (const std::size_t place :
+       {at[2], at[2] + 1, at[2] + 2, at[2] + 3, at[2] + 4, at[2] + 8, at[4], at[4] + 1, at[4] + 2}) {
     for (const unsigned flip : {0x01U, 0x40U}) {
       CAPTURE(place, flip);
-      if (place == at[2] + 8 && flip == 1) continue;  // Where r8 is: which lane is which register's, only the machine tells.
+      if (place == at[2] + 8 && flip == 1)
+        continue;  // Where r8 is: which lane is which register's, only the machine tells.
       forged one(t);
       one.bytes[place] ^= static_cast<std::byte>(flip);
       CHECK(one.open() == refused);
@@ -582,7 +612,8 @@ TEST_CASE("a table that was forged is refused where it lies, with a checksum tha
     forged same(t), before(t);
     const auto first = at[5] + 1;
     same.bytes[first + 1] = same.bytes[first];
-    CHECK(same.open() == trace_error{errc::out_of_range, first + 1 + std::to_integer<std::size_t>(t.bytes()[at[1] + 4])});
+    CHECK(same.open() ==
+          trace_error{errc::out_of_range, first + 1 + std::to_integer<std::size_t>(t.bytes()[at[1] + 4])});
     std::swap(before.bytes[first], before.bytes[first + 1]);
     CHECK(before.open() == trace_error{errc::out_of_range, first + 1});
   }
@@ -638,7 +669,8 @@ TEST_CASE("ids that have others in front are checked with them") {
   // The functions begin where buckets do, so that a rule's last row is one of a pair: start, start, id, id.
   std::size_t place = 0;
   for (std::size_t i = at[5] + 1; i + 4 < at[6] - 16 && place == 0; ++i) {
-    if (t.bytes()[i] == std::byte{0} && t.bytes()[i + 1] == std::byte{0} && t.bytes()[i + 3] == std::byte{252}) place = i + 3;
+    if (t.bytes()[i] == std::byte{0} && t.bytes()[i + 1] == std::byte{0} && t.bytes()[i + 3] == std::byte{252})
+      place = i + 3;
   }
   REQUIRE(place != 0);
   const trace_error refused{errc::out_of_range, place};

@@ -13,8 +13,8 @@
 #include <backsight/cfi/lookup.hpp>
 
 #include <support/catch.hpp>
-#include <support/skip.hpp>
 #include <support/no_alloc.hpp>
+#include <support/skip.hpp>
 
 #include "../../examples/cli/sample_corpus.hpp"
 #include "fixtures.hpp"
@@ -153,9 +153,10 @@ cfi::stop step_by_rows(const test::frame_builder& built, cfi::frame<arch>& f, co
 
 }  // namespace
 
-TEST_CASE("the frame that a signal interrupted is looked up at its pc itself, by common and general rules and by rows") {
-  // At 0x1000 the frame of a signal handler's caller; its caller was interrupted at the first byte of its function, whose
-  // rule is cfa = rsp + 32, and in front of which lies one with cfa = rsp + 16.
+TEST_CASE(
+    "the frame that a signal interrupted is looked up at its pc itself, by common and general rules and by rows") {
+  // At 0x1000 the frame of a signal handler's caller; its caller was interrupted at the first byte of its function,
+  // whose rule is cfa = rsp + 32, and in front of which lies one with cfa = rsp + 16.
   for (const bool general : {false, true}) {
     // r3 = r12 is no common rule.
     const byte_view code = general ? byte_view(bytes<0x0e, 16, 0x09, 3, 12>) : byte_view(bytes<0x0e, 16>);
@@ -338,7 +339,8 @@ TEST_CASE("frames found by fallback are return addresses, up to the end of the c
     if (!scanned) CHECK(f.get(6, stack) == std::optional<std::uint64_t>(0x8040));
     // One byte further is outside.
     auto outside = start(0x401800, 0x8000);
-    CHECK(cfi::step(outside, s.space, words{{0x8040, 0x402001, 0, 0}}, cfi::no_cache{}, way) == cfi::stop::no_information);
+    CHECK(cfi::step(outside, s.space, words{{0x8040, 0x402001, 0, 0}}, cfi::no_cache{}, way) ==
+          cfi::stop::no_information);
   }
 }
 
@@ -351,7 +353,8 @@ TEST_CASE("a frame pointer below the stack pointer is not followed, one that was
   // rbp lies on the stack at 0x8010, and points to itself there; afterwards it is what its record holds.
   auto saved = start(0x401f00, 0x1234);
   saved.where[1] = 0x8018;
-  REQUIRE(cfi::step(saved, s.space, words{{0, 0, 0, 0x8020, 0x5555, 0x401010}}, cfi::no_cache{}, {true, 0}) == cfi::stop::none);
+  REQUIRE(cfi::step(saved, s.space, words{{0, 0, 0, 0x8020, 0x5555, 0x401010}}, cfi::no_cache{}, {true, 0}) ==
+          cfi::stop::none);
   CHECK(saved.get(6, stack) == std::optional<std::uint64_t>(0x5555));
   CHECK(saved.stack_pointer() == 0x8030);
 }

@@ -24,7 +24,9 @@ struct format {
   static constexpr order byte_order = order::little;
   static constexpr std::size_t head_bytes = 1;
   static constexpr kind_result kind_of(const std::byte*, const context&) { return std::size_t{0}; }
-  static constexpr payload_result payload_size(record<long_one, byte_order> item, const context&) { return std::size_t{item[long_one::length]}; }
+  static constexpr payload_result payload_size(record<long_one, byte_order> item, const context&) {
+    return std::size_t{item[long_one::length]};
+  }
 #ifdef BACKSIGHT_FAIL
   static constexpr void advance(context in, record<plain, byte_order> item) { in.last = item[plain::tag]; }
 #else

@@ -23,7 +23,9 @@ struct format {
   static constexpr kind_result kind_of(const std::byte*, const context&) { return std::size_t{0}; }
 #ifdef BACKSIGHT_FAIL
 #else
-  static constexpr payload_result payload_size(record<long_one, byte_order> item, const context&) { return std::size_t{item[long_one::length]}; }
+  static constexpr payload_result payload_size(record<long_one, byte_order> item, const context&) {
+    return std::size_t{item[long_one::length]};
+  }
 #endif
 };
 

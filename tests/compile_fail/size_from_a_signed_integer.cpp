@@ -22,9 +22,13 @@ struct format {
   static constexpr std::size_t head_bytes = 1;
   static constexpr kind_result kind_of(const std::byte*, const context&) { return std::size_t{0}; }
 #ifdef BACKSIGHT_FAIL
-  static constexpr payload_result payload_size(record<long_one, byte_order> item, const context&) { return item[long_one::length] - 2; }
+  static constexpr payload_result payload_size(record<long_one, byte_order> item, const context&) {
+    return item[long_one::length] - 2;
+  }
 #else
-  static constexpr payload_result payload_size(record<long_one, byte_order> item, const context&) { return std::size_t{item[long_one::length]}; }
+  static constexpr payload_result payload_size(record<long_one, byte_order> item, const context&) {
+    return std::size_t{item[long_one::length]};
+  }
 #endif
 };
 

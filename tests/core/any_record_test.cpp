@@ -22,13 +22,14 @@ constexpr any_record<format> a_note(note_bytes.data(), 4, 1, 70);
 constexpr any_record<format> a_tick(tick_bytes.data(), 2, 0, 74);
 
 constexpr bool knows_its_kind_and_place() {
-  return a_note.is<note>() && !a_note.is<tick>() && a_note.kind() == 1 && a_note.offset() == 70 && a_note.bytes().size() == 4 &&
-         a_note.as<note>().payload().size() == 2 && a_tick.as<tick>()[tick::value] == 3;
+  return a_note.is<note>() && !a_note.is<tick>() && a_note.kind() == 1 && a_note.offset() == 70 &&
+         a_note.bytes().size() == 4 && a_note.as<note>().payload().size() == 2 && a_tick.as<tick>()[tick::value] == 3;
 }
 
 constexpr bool gives_a_view_or_none() {
   const auto found = get_if<note>(a_note);
-  return found && found.payload()[1] == std::byte{'i'} && !get_if<tick>(a_note) && get_if<tick>(a_tick)[tick::value] == 3;
+  return found && found.payload()[1] == std::byte{'i'} && !get_if<tick>(a_note) &&
+         get_if<tick>(a_tick)[tick::value] == 3;
 }
 
 constexpr int number_of(any_record<format> item) {

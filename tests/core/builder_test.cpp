@@ -92,7 +92,8 @@ TEST_CASE("what does not fit is refused, and nothing is written") {
         errc::bad_size);
   CHECK(record_builder<late_size, order::little>{}.append_to(out) == errc::bad_size);
   // A count whose bytes wrap around to none.
-  CHECK(record_builder<many, order::little>{}.set(many::count, std::uint64_t{1} << 63).append_to(out) == errc::bad_size);
+  CHECK(record_builder<many, order::little>{}.set(many::count, std::uint64_t{1} << 63).append_to(out) ==
+        errc::bad_size);
   CHECK(out.size() == 1);
 }
 

@@ -19,7 +19,8 @@ constexpr bool loads_in_both_orders() {
   const std::byte* const at = eight.data();
   return load<std::uint8_t, order::little>(at) == 1 && load<std::uint16_t, order::little>(at) == 0x0201 &&
          load<std::uint16_t, order::big>(at) == 0x0102 && load<std::uint32_t, order::little>(at) == 0x04030201 &&
-         load<std::uint32_t, order::big>(at) == 0x01020304 && load<std::uint64_t, order::little>(at) == 0x8807060504030201 &&
+         load<std::uint32_t, order::big>(at) == 0x01020304 &&
+         load<std::uint64_t, order::little>(at) == 0x8807060504030201 &&
          load<std::uint64_t, order::big>(at) == 0x0102030405060788 && load<std::int8_t, order::big>(at + 7) == -120 &&
          load<std::int64_t, order::little>(at) < 0 && load<colour, order::big>(at) == colour::red &&
          load<bool, order::little>(at) && load<std::uint32_t, order::big>(at + 1) == 0x02030405;
@@ -71,8 +72,8 @@ TEST_CASE("floating-point numbers are read from their bits") {
   CHECK(loads_floating_point());
 }
 
-TEMPLATE_TEST_CASE("what is stored is loaded again, and bytes beside it stay", "", std::uint8_t, std::int16_t, std::uint32_t,
-                   std::int64_t, float, double) {
+TEMPLATE_TEST_CASE("what is stored is loaded again, and bytes beside it stay", "", std::uint8_t, std::int16_t,
+                   std::uint32_t, std::int64_t, float, double) {
   STATIC_REQUIRE(stores_what_it_loads<TestType>());
   CHECK(stores_what_it_loads<TestType>());
 }

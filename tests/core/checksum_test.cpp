@@ -14,7 +14,8 @@ namespace {
 
 // Saved tables and indexes hold these numbers: they may not change.
 constexpr bool keeps_its_values() {
-  return checksum({}) == 0xaf63bd4c29620a93U && checksum(bytes<1>) == 0xaf63bc4c29620a60U && checksum(bytes<1, 2, 3, 4, 5, 6, 7, 8>) == 0x9d98376d4e6c0066U &&
+  return checksum({}) == 0xaf63bd4c29620a93U && checksum(bytes<1>) == 0xaf63bc4c29620a60U &&
+         checksum(bytes<1, 2, 3, 4, 5, 6, 7, 8>) == 0x9d98376d4e6c0066U &&
          checksum(bytes<1, 2, 3, 4, 5, 6, 7, 8, 9>) == 0x9d982e6d4e6c09adU;
 }
 static_assert(keeps_its_values());

@@ -20,9 +20,11 @@ constexpr bool reads_one_after_the_other() {
   const bool first = little.read<std::uint8_t>() == 1 && little.read<std::uint32_t>() == 2 && little.offset() == 105;
   little.skip(1);
   const byte_view text = little.c_string();
-  const bool second = text.size() == 2 && text[1] == std::byte{'b'} && little.take(1).size() == 1 && little.remaining() == 1;
+  const bool second =
+      text.size() == 2 && text[1] == std::byte{'b'} && little.take(1).size() == 1 && little.remaining() == 1;
   little.seek(0);
-  const bool third = little.read_unsigned(2) == 0x0201 && little.position() == 2 && !little.at_end() && little.rest().size() == 9;
+  const bool third =
+      little.read_unsigned(2) == 0x0201 && little.position() == 2 && !little.at_end() && little.rest().size() == 9;
   cursor<order::big> big(data);
   return first && second && third && !little.failed() && big.read_unsigned(4) == 0x01020000;
 }
@@ -35,8 +37,9 @@ constexpr bool keeps_the_first_error() {
   const bool failed = cut == 0 && in.error() == trace_error{errc::truncated, 51};
   in.seek(99);
   in.fail(errc::bad_value);
-  return failed && in.error() == trace_error{errc::truncated, 51} && in.read<std::uint8_t>() == 0 && in.take(1).empty() &&
-         in.c_string().empty() && in.rest().empty() && in.at_end() && in.uleb128() == 0 && in.sleb128() == 0 && in.offset() == 51;
+  return failed && in.error() == trace_error{errc::truncated, 51} && in.read<std::uint8_t>() == 0 &&
+         in.take(1).empty() && in.c_string().empty() && in.rest().empty() && in.at_end() && in.uleb128() == 0 &&
+         in.sleb128() == 0 && in.offset() == 51;
 }
 
 constexpr bool stays_where_its_error_is() {
@@ -95,8 +98,9 @@ constexpr auto c = 0x80;
 
 // The examples of DWARF 5, figures 22 and 23, then the largest and smallest numbers, then padded ones.
 constexpr bool reads_unsigned_numbers() {
-  return is(unsigned_of(bytes<2>), 2, 1) && is(unsigned_of(bytes<127>), 127, 1) && is(unsigned_of(bytes<0x80, 1>), 128, 2) &&
-         is(unsigned_of(bytes<0x81, 1>), 129, 2) && is(unsigned_of(bytes<57 + 0x80, 100>), 12857, 2) &&
+  return is(unsigned_of(bytes<2>), 2, 1) && is(unsigned_of(bytes<127>), 127, 1) &&
+         is(unsigned_of(bytes<0x80, 1>), 128, 2) && is(unsigned_of(bytes<0x81, 1>), 129, 2) &&
+         is(unsigned_of(bytes<57 + 0x80, 100>), 12857, 2) &&
          is(unsigned_of(bytes<f, f, f, f, f, f, f, f, f, 1>), ~std::uint64_t{0}, 10) &&
          is(unsigned_of(bytes<c, c, c, c, c, c, c, c, c, 1>), std::uint64_t{1} << 63, 10) &&
          is(unsigned_of(bytes<0x81, c, c, c, c, c, c, c, c, c, c, c, 0>), 1, 13);
@@ -111,8 +115,8 @@ constexpr bool reads_signed_numbers() {
   return is(signed_of(bytes<2>), 2, 1) && is(signed_of(bytes<0x7e>), -2, 1) && is(signed_of(bytes<0xff, 0>), 127, 2) &&
          is(signed_of(bytes<0x81, 0x7f>), -127, 2) && is(signed_of(bytes<0x80, 1>), 128, 2) &&
          is(signed_of(bytes<0x80, 0x7f>), -128, 2) && is(signed_of(bytes<0x81, 1>), 129, 2) &&
-         is(signed_of(bytes<0xff, 0x7e>), -129, 2) && is(signed_of(bytes<0x40>), -64, 1) && is(signed_of(bytes<0x3f>), 63, 1) &&
-         is(signed_of(bytes<f, f, f, f, f, f, f, f, f, 0>), limits::max(), 10) &&
+         is(signed_of(bytes<0xff, 0x7e>), -129, 2) && is(signed_of(bytes<0x40>), -64, 1) &&
+         is(signed_of(bytes<0x3f>), 63, 1) && is(signed_of(bytes<f, f, f, f, f, f, f, f, f, 0>), limits::max(), 10) &&
          is(signed_of(bytes<c, c, c, c, c, c, c, c, c, 0x7f>), limits::min(), 10) &&
          is(signed_of(bytes<c, c, c, c, c, c, c, c, 0x40>), -(std::int64_t{1} << 62), 9) &&
          is(signed_of(bytes<f, f, f, f, f, f, f, f, f, f, f, 0x7f>), -1, 12) &&

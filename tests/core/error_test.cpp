@@ -27,9 +27,9 @@ constexpr bool values_and_errors_lie_side_by_side() {
   const result<int> bad(errc::bad_size, 12);
   const result<int> partial(5, trace_error{errc::truncated, 40});
   const result<int> same(trace_error{errc::bad_size, 12});
-  return good && good.value() == 7 && *good == 7 && !good.error() && !bad && bad.error() == trace_error{errc::bad_size, 12} &&
-         bad.partial() == 0 && !partial && partial.partial() == 5 && partial.error().offset == 40 && same.error() == bad.error() &&
-         result<int>().has_value();
+  return good && good.value() == 7 && *good == 7 && !good.error() && !bad &&
+         bad.error() == trace_error{errc::bad_size, 12} && bad.partial() == 0 && !partial && partial.partial() == 5 &&
+         partial.error().offset == 40 && same.error() == bad.error() && result<int>().has_value();
 }
 
 constexpr bool values_can_be_changed_and_moved_out() {

@@ -40,9 +40,13 @@ struct strange_kinds {
 };
 static_assert(record_format<strange_kinds>);
 
-constexpr detail::step decoded(byte_view data) { return detail::decode<format>(data.data(), data.size(), no_context{}); }
+constexpr detail::step decoded(byte_view data) {
+  return detail::decode<format>(data.data(), data.size(), no_context{});
+}
 
-constexpr bool is(detail::step step, errc code) { return step.code == code && step.kind == detail::no_kind && step.size == 0; }
+constexpr bool is(detail::step step, errc code) {
+  return step.code == code && step.kind == detail::no_kind && step.size == 0;
+}
 
 constexpr bool decodes_one_record() {
   const detail::step tick_step = decoded(bytes<4, 0, 9>), note_step = decoded(bytes<3, 2, 'h', 'i', 9>);

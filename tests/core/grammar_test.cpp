@@ -14,12 +14,17 @@ struct kind {
 };
 using records = record_list<kind<0>, kind<1>, kind<2>>;
 
-constexpr auto rules = grammar<records>{}.start<kind<0>>().follow<kind<0>, kind<1>, kind<2>>().follow<kind<1>, kind<1>>().finish<kind<1>>();
+constexpr auto rules = grammar<records>{}
+                           .start<kind<0>>()
+                           .follow<kind<0>, kind<1>, kind<2>>()
+                           .follow<kind<1>, kind<1>>()
+                           .finish<kind<1>>();
 constexpr std::uint32_t start = decltype(rules)::start_state;
 
 constexpr bool says_what_may_follow_what() {
-  return rules.may_follow(start, 0) && !rules.may_follow(start, 1) && rules.may_follow(0, 1) && rules.may_follow(0, 2) &&
-         !rules.may_follow(0, 0) && rules.may_follow(1, 1) && !rules.may_follow(1, 0) && !rules.may_follow(2, 2);
+  return rules.may_follow(start, 0) && !rules.may_follow(start, 1) && rules.may_follow(0, 1) &&
+         rules.may_follow(0, 2) && !rules.may_follow(0, 0) && rules.may_follow(1, 1) && !rules.may_follow(1, 0) &&
+         !rules.may_follow(2, 2);
 }
 
 constexpr bool says_what_may_come_last() {
@@ -40,7 +45,10 @@ constexpr bool any_allows_everything() {
 template <int... Is>
 constexpr auto many_rules(std::integer_sequence<int, Is...>) {
   using list = record_list<kind<Is>...>;
-  return grammar<list>{}.template start<kind<62>>().template follow<kind<62>, kind<0>, kind<62>>().template finish<kind<62>>();
+  return grammar<list>{}
+      .template start<kind<62>>()
+      .template follow<kind<62>, kind<0>, kind<62>>()
+      .template finish<kind<62>>();
 }
 constexpr auto most = many_rules(std::make_integer_sequence<int, 63>{});
 

@@ -109,7 +109,8 @@ TEST_CASE("what takes the rest leaves what stands behind it, or the record is cu
   for (const unsigned size : {12U, 13U, 14U, 15U}) {
     std::vector<std::byte> data(16);
     std::size_t i = 0;
-    for (const unsigned value : {size, 0U, 0U, 0U, 0x34U, 0x12U, 0U, 1U, 5U, 6U, 0U}) data[i++] = static_cast<std::byte>(value);
+    for (const unsigned value : {size, 0U, 0U, 0U, 0x34U, 0x12U, 0U, 1U, 5U, 6U, 0U})
+      data[i++] = static_cast<std::byte>(value);
     const trace_error error = blocks<order::little>(byte_view(data).first(size)).validate();
     CHECK(error.code == errc::bad_size);
     CHECK(error.offset == 0);

@@ -110,7 +110,8 @@ TEST_CASE("enumerations print their names, or numbers where they have none; padd
   CHECK(text == "stroke wet=1 hue=9 kind=-3 angle=-2 tag=cafe width=1.5");
   text.clear();
   json_line(std::back_inserter(text), named, 0);
-  CHECK(text == R"({"record":"stroke","offset":0,"wet":1,"hue":"green","kind":"-3","angle":-2,"tag":"cafe","width":"1.5"})");
+  CHECK(text ==
+        R"({"record":"stroke","offset":0,"wet":1,"hue":"green","kind":"-3","angle":-2,"tag":"cafe","width":"1.5"})");
 }
 
 TEST_CASE("names are escaped in JSON and quoted in tables, and a NaN is null") {
@@ -135,7 +136,8 @@ TEST_CASE("names are escaped in JSON and quoted in tables, and a NaN is null") {
   CHECK(text == R"(say "a, b"\n	1.5)");
 }
 
-TEST_CASE("floating-point numbers print the shortest text that reads back the same, or their bits in a constant expression") {
+TEST_CASE(
+    "floating-point numbers print the shortest text that reads back the same, or their bits in a constant expression") {
   STATIC_REQUIRE(writes([](char* out) { return print_value(out, 1.5F); }, "0x3fc00000"));
   CHECK(writes([](char* out) { return print_value(out, 0.1); }, "0.1"));
   CHECK(writes([](char* out) { return print_value(out, -1e300); }, "-1e+300"));

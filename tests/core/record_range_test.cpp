@@ -14,8 +14,8 @@
 
 using namespace backsight;
 using namespace ticks;
-using test::bytes;
 using test::byte_builder;
+using test::bytes;
 
 namespace {
 
@@ -186,8 +186,8 @@ TEST_CASE("iterating never allocates") {
 
 namespace {
 
-/// Lengths and kinds that depend on what came before: a width record sets how many bytes the data records behind it have;
-/// an end record ends the range whatever follows.
+/// Lengths and kinds that depend on what came before: a width record sets how many bytes the data records behind it
+/// have; an end record ends the range whatever follows.
 struct width_record {
   static constexpr field<"tag", std::uint8_t> tag{};
   static constexpr field<"bytes", std::uint8_t> bytes{};
@@ -220,7 +220,9 @@ struct width_format {
     return item[width_record::bytes] > 9 ? errc::bad_value : errc::ok;
   }
   static constexpr payload_result payload_size(record<data_record, byte_order>, const context& in) { return in.width; }
-  static constexpr void advance(context& in, record<width_record, byte_order> item) { in.width = item[width_record::bytes]; }
+  static constexpr void advance(context& in, record<width_record, byte_order> item) {
+    in.width = item[width_record::bytes];
+  }
   static constexpr std::size_t resync(byte_view all, std::size_t from, context& in) {
     while (from < all.size() && all[from] != std::byte{0}) ++from;
     in.width = 0;
@@ -343,7 +345,8 @@ TEST_CASE("a payload's own bytes may tell its size") {
 }
 
 TEST_CASE("a format's lengths may depend on the records before") {
-#ifndef __SANITIZE_ADDRESS__  // Under -fsanitize=undefined GCC 12 does not compare an address with null in a constant expression.
+// Under -fsanitize=undefined GCC 12 does not compare an address with null in a constant expression.
+#ifndef __SANITIZE_ADDRESS__
   STATIC_REQUIRE(follows_its_context());
 #endif
   CHECK(follows_its_context());
@@ -363,7 +366,8 @@ TEST_CASE("salvage goes on with the context that the format gives for the safe p
   std::vector<std::uint64_t> offsets;
   std::vector<fault> faults;
   const std::size_t count = for_each_salvaging(
-      widths(data, {}, 1000), [&](auto item) { offsets.push_back(item.offset()); }, [&](fault f) { faults.push_back(f); });
+      widths(data, {}, 1000), [&](auto item) { offsets.push_back(item.offset()); },
+      [&](fault f) { faults.push_back(f); });
   CHECK(count == 2);
   CHECK(offsets == std::vector<std::uint64_t>{1000, 1002, 1005, 1007, 1008, 1011});
   CHECK(faults == std::vector<fault>{{errc::unknown_record, 1004, 1}, {errc::bad_value, 1009, 2}});

@@ -33,9 +33,10 @@ constexpr bool is_a_random_access_range() {
   --it;
   const auto before = it++;
   const auto after = it--;
-  return view.size() == 3 && !view.empty() && view[2][tick::value] == 3 && view.bytes().size() == 6 && view.end() - view.begin() == 3 &&
-         before == view.begin() + 1 && after == 2 + view.begin() && it == view.end() - 2 && it[1][tick::value] == 3 && it < view.end() &&
-         (it -= 1) == view.begin() && ticks_view().empty() && ticks_view(bytes<1>).empty();
+  return view.size() == 3 && !view.empty() && view[2][tick::value] == 3 && view.bytes().size() == 6 &&
+         view.end() - view.begin() == 3 && before == view.begin() + 1 && after == 2 + view.begin() &&
+         it == view.end() - 2 && it[1][tick::value] == 3 && it < view.end() && (it -= 1) == view.begin() &&
+         ticks_view().empty() && ticks_view(bytes<1>).empty();
 }
 
 }  // namespace

@@ -29,13 +29,16 @@ struct mixed {
   static constexpr field<"tag", std::array<std::byte, 3>> tag{};
   static constexpr field<"ratio", float> ratio{};
   static constexpr field<"weight", double> weight{};
-  static constexpr layout fields{word<32>(flag, hue, id), change, word<8>(signed_low, signed_high), tag, ratio, weight, padding<16>{}};
+  static constexpr layout fields{
+      word<32>(flag, hue, id), change, word<8>(signed_low, signed_high), tag, ratio, weight, padding<16>{}};
 };
 static_assert(schema<mixed> && size_of<mixed> == 24);
 
 // flag 1, hue 5, id 0xabcdef1, change -2, signed_low -1, signed_high 7, tag 1 2 3, ratio 1, weight -2, padding.
-constexpr auto little_bytes = bytes<0x1b, 0xef, 0xcd, 0xab, 0xfe, 0xff, 0x7f, 1, 2, 3, 0, 0, 0x80, 0x3f, 0, 0, 0, 0, 0, 0, 0, 0xc0, 0x5a, 0xa5>;
-constexpr auto big_bytes = bytes<0xda, 0xbc, 0xde, 0xf1, 0xff, 0xfe, 0xf7, 1, 2, 3, 0x3f, 0x80, 0, 0, 0xc0, 0, 0, 0, 0, 0, 0, 0, 0xa5, 0x5a>;
+constexpr auto little_bytes =
+    bytes<0x1b, 0xef, 0xcd, 0xab, 0xfe, 0xff, 0x7f, 1, 2, 3, 0, 0, 0x80, 0x3f, 0, 0, 0, 0, 0, 0, 0, 0xc0, 0x5a, 0xa5>;
+constexpr auto big_bytes =
+    bytes<0xda, 0xbc, 0xde, 0xf1, 0xff, 0xfe, 0xf7, 1, 2, 3, 0x3f, 0x80, 0, 0, 0xc0, 0, 0, 0, 0, 0, 0, 0, 0xa5, 0x5a>;
 
 template <order O>
 constexpr bool reads_every_member(byte_view data) {
@@ -91,8 +94,8 @@ constexpr bool leaves_the_bits_around_a_member() {
 constexpr bool cuts_off_what_does_not_fit() {
   owned_record<mixed, order::big> item;
   item.set(mixed::id, 0xffffffff).set(mixed::signed_low, std::int8_t{100});
-  return item[mixed::id] == 0xfffffff && item[mixed::signed_low] == 4 && item[mixed::signed_high] == 0 && !item[mixed::flag] &&
-         item[mixed::hue] == colour{0};
+  return item[mixed::id] == 0xfffffff && item[mixed::signed_low] == 4 && item[mixed::signed_high] == 0 &&
+         !item[mixed::flag] && item[mixed::hue] == colour{0};
 }
 
 /// Words of 24 and 48 bits, as PCI and audio formats have them.
@@ -115,8 +118,12 @@ static_assert(size_of<alone> == 3);
 template <order O>
 constexpr bool odd_words_survive() {
   owned_record<odd_words, O> item;
-  item.set(odd_words::a, 0x123456).set(odd_words::b, -5).set(odd_words::c, 0xabcde).set(odd_words::d, std::uint8_t{0xf});
-  return item[odd_words::a] == 0x123456 && item[odd_words::b] == -5 && item[odd_words::c] == 0xabcde && item[odd_words::d] == 0xf;
+  item.set(odd_words::a, 0x123456)
+      .set(odd_words::b, -5)
+      .set(odd_words::c, 0xabcde)
+      .set(odd_words::d, std::uint8_t{0xf});
+  return item[odd_words::a] == 0x123456 && item[odd_words::b] == -5 && item[odd_words::c] == 0xabcde &&
+         item[odd_words::d] == 0xf;
 }
 
 constexpr bool a_lone_odd_word_survives() {
@@ -124,8 +131,8 @@ constexpr bool a_lone_odd_word_survives() {
   constexpr auto swapped = bytes<0xff, 0xff, 0xfe>;
   owned_record<alone, order::big> item;
   item.set(alone::value, -2);
-  return record<alone, order::little>(data.data())[alone::value] == -2 && record<alone, order::big>(swapped.data())[alone::value] == -2 &&
-         item.bytes() == swapped;
+  return record<alone, order::little>(data.data())[alone::value] == -2 &&
+         record<alone, order::big>(swapped.data())[alone::value] == -2 && item.bytes() == swapped;
 }
 
 /// Numbers of full width, and the least and greatest of each.
@@ -140,7 +147,9 @@ struct wide {
 template <order O>
 constexpr bool wide_members_survive() {
   owned_record<wide, O> item;
-  item.set(wide::u, ~std::uint64_t{0}).set(wide::i, std::numeric_limits<std::int64_t>::min()).set(wide::low, ~std::uint64_t{0} >> 1);
+  item.set(wide::u, ~std::uint64_t{0})
+      .set(wide::i, std::numeric_limits<std::int64_t>::min())
+      .set(wide::low, ~std::uint64_t{0} >> 1);
   const bool first = item[wide::u] == ~std::uint64_t{0} && item[wide::i] == std::numeric_limits<std::int64_t>::min() &&
                      item[wide::low] == ~std::uint64_t{0} >> 1 && !item[wide::high];
   item.set(wide::high, true).set(wide::low, 0);
@@ -168,7 +177,8 @@ constexpr bool compares_bytes() {
   constexpr auto other = bytes<1, 0, 'b'>;
   using view = record<packet, order::little>;
   return view(a.data(), 1) == view(b.data(), 1) && !(view(a.data(), 1) == view(other.data(), 1)) &&
-         !(view(a.data(), 1) == view(a.data(), 0)) && view(a.data(), 0) == view(other.data(), 0) && !view() && view(a.data(), 0);
+         !(view(a.data(), 1) == view(a.data(), 0)) && view(a.data(), 0) == view(other.data(), 0) && !view() &&
+         view(a.data(), 0);
 }
 
 static_assert(std::is_trivially_copyable_v<record<mixed, order::little>>);

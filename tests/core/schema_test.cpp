@@ -20,7 +20,8 @@ struct mixed {
   static constexpr field<"high", std::int32_t, 12> high{};
   static constexpr field<"tag", std::array<std::byte, 3>> tag{};
   static constexpr field<"ratio", float> ratio{};
-  static constexpr layout fields{word<8>(flag, kind), at<1>(length), at<3>(word<32>(low, high)), tag, at<10>(ratio), padding<16>{}};
+  static constexpr layout fields{word<8>(flag, kind), at<1>(length), at<3>(word<32>(low, high)), tag,
+                                 at<10>(ratio),       padding<16>{}};
 };
 static_assert(schema<mixed>);
 static_assert(size_of<mixed> == 16);

@@ -38,7 +38,8 @@ static_assert(kinds<order::little>::head_bytes == 3 && kinds<order::big>::byte_o
 template <order O>
 constexpr bool tells_kinds(byte_view data) {
   std::size_t seen = 0;
-  const trace_error error = for_each(record_range<kinds<O>>(data), [&](auto item) { seen = seen * 10 + item.kind() + 1; });
+  const trace_error error =
+      for_each(record_range<kinds<O>>(data), [&](auto item) { seen = seen * 10 + item.kind() + 1; });
   return seen == 123 && error == trace_error{errc::unknown_record, 9};
 }
 
@@ -49,7 +50,8 @@ TEST_CASE("records are told by a member, by bits or by a function, the first in 
   constexpr auto nothing = bytes<1, 1, 1>;
   CHECK(kinds<order::little>::kind_of(nothing.data(), no_context{}).code == errc::unknown_record);
   // On big-endian machines bit-fields begin at the most significant bit.
-#ifndef __SANITIZE_ADDRESS__  // With -fsanitize=undefined beside it, GCC takes no comparison of a pointer with null for a constant.
+// With -fsanitize=undefined beside it, GCC takes no comparison of a pointer with null for a constant.
+#ifndef __SANITIZE_ADDRESS__
   STATIC_REQUIRE(tells_kinds<order::little>(bytes<7, 2, 1, 0x0d, 0, 0, 9, 0, 0, 1, 1, 1>));
   STATIC_REQUIRE(tells_kinds<order::big>(bytes<7, 1, 2, 0xa1, 0, 0, 9, 0, 0, 1, 1, 1>));
 #endif

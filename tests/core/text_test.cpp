@@ -15,8 +15,10 @@ namespace {
 
 constexpr bool writes_decimal_numbers() {
   return writes([](char* out) { return text::decimal(out, 0); }, "0") &&
-         writes([](char* out) { return text::decimal(out, std::numeric_limits<std::int64_t>::min()); }, "-9223372036854775808") &&
-         writes([](char* out) { return text::decimal(out, std::numeric_limits<std::uint64_t>::max()); }, "18446744073709551615") &&
+         writes([](char* out) { return text::decimal(out, std::numeric_limits<std::int64_t>::min()); },
+                "-9223372036854775808") &&
+         writes([](char* out) { return text::decimal(out, std::numeric_limits<std::uint64_t>::max()); },
+                "18446744073709551615") &&
          writes([](char* out) { return text::decimal(out, std::int8_t{-128}); }, "-128") &&
          writes([](char* out) { return text::decimal(out, 42, 6); }, "000042") &&
          writes([](char* out) { return text::decimal(out, 123456, 2); }, "123456") &&

@@ -66,8 +66,8 @@ std::string type_of_member() {
   else return "unsigned";
 }
 
-/// One table: a row for each member, in wire order. Bits count from the least significant one of the member's storage word
-/// on little-endian machines, from the most significant one on big-endian machines.
+/// One table: a row for each member, in wire order. Bits count from the least significant one of the member's storage
+/// word on little-endian machines, from the most significant one on big-endian machines.
 template <class S>
 void print_record() {
   // A template basic_x over the width of addresses is called by the name that it prints.

@@ -137,7 +137,8 @@ TEST_CASE("shifts by the width of an address and more leave the sign or nothing"
     }
     // One less is a shift.
     const unsigned last = size * 8 - 1;
-    CHECK(*run(test::byte_builder{}.u8(0x09).u8(0x81).u8(0x08).u8(last).u8(0x24).view(), size) == std::uint64_t{1} << last);
+    CHECK(*run(test::byte_builder{}.u8(0x09).u8(0x81).u8(0x08).u8(last).u8(0x24).view(), size) == std::uint64_t{1}
+                                                                                                      << last);
     CHECK(*run(test::byte_builder{}.u8(0x09).u8(0x81).u8(0x08).u8(last).u8(0x25).view(), size) == 1);
     CHECK(*run(test::byte_builder{}.u8(0x09).u8(0x81).u8(0x08).u8(last).u8(0x26).view(), size) == all);
   }

@@ -211,7 +211,8 @@ TEST_CASE("notes that two headers name are read once") {
   std::vector<std::byte> file = made.file();
   const std::size_t headers = static_cast<std::size_t>(load<std::uint64_t, order::little>(file.data() + 32)), size = 56;
   const std::uint64_t notes_at = load<std::uint64_t, order::little>(file.data() + headers + 8);
-  std::copy_n(file.begin() + static_cast<std::ptrdiff_t>(headers), size, file.begin() + static_cast<std::ptrdiff_t>(headers + size));
+  std::copy_n(file.begin() + static_cast<std::ptrdiff_t>(headers), size,
+              file.begin() + static_cast<std::ptrdiff_t>(headers + size));
   elf::core_file core;
   const auto all = faults_of(file, &core);
   REQUIRE(all.size() == 1);

@@ -12,8 +12,8 @@
 
 namespace backsight::test {
 
-/// Puts small ELF files of either class and byte order together: program headers, the sections' bytes, section headers. Section
-/// 0 is made, and the table of names as the last one.
+/// Puts small ELF files of either class and byte order together: program headers, the sections' bytes, section headers.
+/// Section 0 is made, and the table of names as the last one.
 class elf_builder {
  public:
   struct section {

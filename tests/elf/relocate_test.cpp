@@ -50,7 +50,8 @@ struct object {
     else symbols.u32(0).u32(symbol_value).u32(0).u8(0).u8(0).u16(symbol_section);
     b.sections.push_back({.name = ".text", .bytes = std::vector<std::byte>(4)});
     b.sections.push_back({.name = ".target", .bytes = contents});
-    b.sections.push_back({.name = ".rel", .type = with_addend ? 4U : 9U, .bytes = records.vector(), .link = 4, .info = 2});
+    b.sections.push_back(
+        {.name = ".rel", .type = with_addend ? 4U : 9U, .bytes = records.vector(), .link = 4, .info = 2});
     b.sections.push_back({.name = ".symtab", .type = 2, .bytes = symbols.vector()});
     auto made = b.file();
     relocations_at = b.sections[3].offset;
@@ -103,14 +104,22 @@ struct kind {
 };
 // S + A = 0x1244, S + A - P = 0x1240, and what is taken away wraps.
 const kind kinds[] = {
-    {62, true, 1, 8, 0x1244},    {62, true, 2, 4, 0x1240},    {62, true, 10, 4, 0x1244},  {62, true, 11, 4, 0x1244},
-    {62, true, 24, 8, 0x1240},   {3, false, 1, 4, 0x1244},    {3, false, 2, 4, 0x1240},   {183, true, 257, 8, 0x1244},
-    {183, true, 258, 4, 0x1244}, {183, true, 260, 8, 0x1240}, {183, true, 261, 4, 0x1240}, {40, false, 2, 4, 0x1244},
-    {40, false, 3, 4, 0x1240},   {243, true, 1, 4, 0x1244},   {243, true, 2, 8, 0x1244},  {243, true, 57, 4, 0x1240},
-    {243, false, 1, 4, 0x1244},  {243, false, 57, 4, 0x1240}, {243, true, 33, 1, 0x44},   {243, true, 34, 2, 0x1244},
-    {243, true, 35, 4, 0x1244},  {243, true, 36, 8, 0x1244},  {243, true, 37, 1, 0xbc},   {243, true, 38, 2, 0xedbc},
-    {243, true, 39, 4, 0xffffedbc}, {243, true, 40, 8, 0xffffffffffffedbc}, {243, true, 54, 1, 0x44},
-    {243, true, 55, 2, 0x1244},  {243, true, 56, 4, 0x1244},  {243, true, 53, 1, 0x04},   {243, true, 52, 1, 0x3c},
+    {62, true, 1, 8, 0x1244},       {62, true, 2, 4, 0x1240},
+    {62, true, 10, 4, 0x1244},      {62, true, 11, 4, 0x1244},
+    {62, true, 24, 8, 0x1240},      {3, false, 1, 4, 0x1244},
+    {3, false, 2, 4, 0x1240},       {183, true, 257, 8, 0x1244},
+    {183, true, 258, 4, 0x1244},    {183, true, 260, 8, 0x1240},
+    {183, true, 261, 4, 0x1240},    {40, false, 2, 4, 0x1244},
+    {40, false, 3, 4, 0x1240},      {243, true, 1, 4, 0x1244},
+    {243, true, 2, 8, 0x1244},      {243, true, 57, 4, 0x1240},
+    {243, false, 1, 4, 0x1244},     {243, false, 57, 4, 0x1240},
+    {243, true, 33, 1, 0x44},       {243, true, 34, 2, 0x1244},
+    {243, true, 35, 4, 0x1244},     {243, true, 36, 8, 0x1244},
+    {243, true, 37, 1, 0xbc},       {243, true, 38, 2, 0xedbc},
+    {243, true, 39, 4, 0xffffedbc}, {243, true, 40, 8, 0xffffffffffffedbc},
+    {243, true, 54, 1, 0x44},       {243, true, 55, 2, 0x1244},
+    {243, true, 56, 4, 0x1244},     {243, true, 53, 1, 0x04},
+    {243, true, 52, 1, 0x3c},
 };
 
 }  // namespace
@@ -169,7 +178,8 @@ TEST_CASE("an unsigned LEB128 number keeps its length, and its two relocations c
 
   // 0x3fff is the largest number of two bytes.
   CHECK_FALSE(relocated(o, {{60, 4, 0x3fff}, {61, 4, 0}}).error);
-  CHECK(relocated(o, {{60, 4, 0x4000}, {61, 4, 0}}).error == trace_error{errc::number_too_large, o.relocations_at + 24});
+  CHECK(relocated(o, {{60, 4, 0x4000}, {61, 4, 0}}).error ==
+        trace_error{errc::number_too_large, o.relocations_at + 24});
   CHECK(relocated(o, {{60, 4, 1}}).error == trace_error{errc::unpaired_record, o.relocations_at + 24});
   CHECK(relocated(o, {{61, 4, 1}}).error == trace_error{errc::unpaired_record, o.relocations_at});
   CHECK(relocated(o, {{60, 4, 1}, {61, 5, 0}}).error == trace_error{errc::unpaired_record, o.relocations_at + 24});
@@ -179,9 +189,15 @@ TEST_CASE("an unsigned LEB128 number keeps its length, and its two relocations c
 }
 
 TEST_CASE("kinds that are not applied are refused with their record's offset") {
-  for (const auto& [machine, wide, type] :
-       machine_types{{62, true, 9}, {62, true, 43}, {3, false, 10}, {183, true, 262}, {40, false, 42}, {243, true, 17},
-                     {243, true, 50}, {22, true, 21}, {8, false, 2}}) {
+  for (const auto& [machine, wide, type] : machine_types{{62, true, 9},
+                                                         {62, true, 43},
+                                                         {3, false, 10},
+                                                         {183, true, 262},
+                                                         {40, false, 42},
+                                                         {243, true, 17},
+                                                         {243, true, 50},
+                                                         {22, true, 21},
+                                                         {8, false, 2}}) {
     INFO(machine << ' ' << type);
     object o{order::little, wide, machine};
     const std::uint64_t size = wide ? 24 : 12;
@@ -189,15 +205,20 @@ TEST_CASE("kinds that are not applied are refused with their record's offset") {
     CHECK(relocated(o, {{type, 0, 0}}).error == trace_error{errc::unknown_relocation, o.relocations_at});
     CHECK(elf::relocation_type_at(*elf::open(file), o.relocations_at) == type);
     if (machine == 62) {
-      CHECK(relocated(o, {{2, 0, 0}, {type, 4, 0}}).error == trace_error{errc::unknown_relocation, o.relocations_at + size});
+      CHECK(relocated(o, {{2, 0, 0}, {type, 4, 0}}).error ==
+            trace_error{errc::unknown_relocation, o.relocations_at + size});
     }
   }
 }
 
 TEST_CASE("relocations that change nothing are passed over") {
-  for (const auto& [machine, wide, type] :
-       machine_types{{62, true, 0}, {3, false, 0}, {183, true, 0}, {183, true, 256}, {40, false, 0}, {243, true, 0},
-                     {243, true, 51}}) {
+  for (const auto& [machine, wide, type] : machine_types{{62, true, 0},
+                                                         {3, false, 0},
+                                                         {183, true, 0},
+                                                         {183, true, 256},
+                                                         {40, false, 0},
+                                                         {243, true, 0},
+                                                         {243, true, 51}}) {
     object o{order::little, wide, machine};
     const outcome out = relocated(o, {{type, 4, 7}});
     CHECK_FALSE(out.error);

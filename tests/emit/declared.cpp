@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stands for emit/declaration.hpp, emit/imhex.hpp, emit/kaitai.hpp
-// Formats as declarations of other tools, and the values that we read, for kaitai_test.py:   declared kaitai|imhex|values|sample FORMAT [FILE]
+// Formats as declarations of other tools, and the values that we read, for kaitai_test.py:   declared
+// kaitai|imhex|values|sample FORMAT [FILE]
 #include <cstdio>
 #include <cstring>
 #include <fstream>

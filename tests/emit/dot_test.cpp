@@ -14,7 +14,9 @@ using test::exit;
 
 TEST_CASE("a DOT graph adds up nodes and edges over all paths and escapes names") {
   analysis::call_tree tree;
-  for (const auto& event : {enter(1, 0), enter(2, 1), exit(2, 3), exit(1, 4), enter(3, 5), enter(2, 6), exit(2, 7), exit(3, 8)}) tree.on(event);
+  for (const auto& event :
+       {enter(1, 0), enter(2, 1), exit(2, 3), exit(1, 4), enter(3, 5), enter(2, 6), exit(2, 7), exit(3, 8)})
+    tree.on(event);
   constexpr std::string_view names[]{"", "a", "say \"b\"", "c\\d"};
   std::string text;
   emit::dot(
@@ -69,11 +71,14 @@ TEST_CASE("names of nodes may be strings that are made for each call, and hold w
   std::string text;
   emit::dot(
       std::back_inserter(text), tree,
-      [](std::uint64_t) { return std::string("a name that is too long to be kept inside of a string: \x1b[2J\n\"]; f2 [\xff"); },
+      [](std::uint64_t) {
+        return std::string("a name that is too long to be kept inside of a string: \x1b[2J\n\"]; f2 [\xff");
+      },
       [](auto out, std::uint64_t time) { return text::decimal(out, time); });
   CHECK(text ==
         "digraph calls {\n"
         "  node [shape=box];\n"
-        "  f1 [label=\"a name that is too long to be kept inside of a string: \\\\x1b[2J \\\"]; f2 [\\\\xff\\n1 call, self 4\"];\n"
+        "  f1 [label=\"a name that is too long to be kept inside of a string: \\\\x1b[2J \\\"]; f2 [\\\\xff\\n1 call, "
+        "self 4\"];\n"
         "}\n");
 }

@@ -48,7 +48,9 @@ TEST_CASE("names may be strings that are made for each call") {
   std::string text;
   emit::folded(
       std::back_inserter(text), tree,
-      [](std::uint64_t function) { return "a name that is too long to be kept inside of a string " + std::to_string(function); },
+      [](std::uint64_t function) {
+        return "a name that is too long to be kept inside of a string " + std::to_string(function);
+      },
       [](const analysis::call_tree::node& node) { return node.self; });
   const std::string name = "a name that is too long to be kept inside of a string ";
   CHECK(text == name + "1 5\n" + name + "1;" + name + "2 5\n");

@@ -44,7 +44,9 @@ struct proto {
       text.remove_prefix(value);
     }
   }
-  [[nodiscard]] std::uint64_t number(std::uint64_t field) const { return numbers.count(field) == 1 ? numbers.find(field)->second : ~std::uint64_t{0}; }
+  [[nodiscard]] std::uint64_t number(std::uint64_t field) const {
+    return numbers.count(field) == 1 ? numbers.find(field)->second : ~std::uint64_t{0};
+  }
   [[nodiscard]] proto message(std::uint64_t field) const {
     REQUIRE(nested.count(field) == 1);
     return proto(nested.find(field)->second);
@@ -190,7 +192,8 @@ TEST_CASE("samples of a Perfetto trace lead through their stack to functions and
   emit::perfetto emitter(std::back_inserter(text));
   using frame = decltype(emitter)::stack_frame;
   emitter.thread(7, 300, "worker");
-  const std::vector<frame> deep{{"main", "/opt/app"}, {"work", "/opt/app"}, {"memcpy", "[vdso]"}}, flat{{"main", "/opt/app"}};
+  const std::vector<frame> deep{{"main", "/opt/app"}, {"work", "/opt/app"}, {"memcpy", "[vdso]"}},
+      flat{{"main", "/opt/app"}};
   emitter.sample({7, 300, 1000, 3, 2}, deep);
   emitter.sample({7, 301, 2000, {}, 1}, flat);
   emitter.sample({7, 300, 3000, 0, 2}, deep);

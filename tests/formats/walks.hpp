@@ -11,7 +11,8 @@
 #include "../../examples/formats/pcapng.hpp"
 #include "../../examples/formats/protobuf.hpp"
 
-// Walks through arbitrary bytes as the formats of examples/formats: every record, every part, every member through the printers.
+// Walks through arbitrary bytes as the formats of examples/formats: every record, every part, every member through the
+// printers.
 namespace walks {
 
 using namespace backsight;

@@ -15,6 +15,7 @@ ROOT is the folder of the project. Every check prints what it found wrong and en
 import fnmatch
 import os
 import re
+import shutil
 import subprocess
 import sys
 
@@ -308,13 +309,50 @@ def check_narrow(root, compiler, options):
     return compiled(source).stderr.splitlines()
 
 
+def source_files(root, *endings):
+    """The paths of the source files of the project with these endings."""
+    for top in ("include", "examples", "tests", "bench", "fuzz", "test_package"):
+        for folder, _, files in os.walk(os.path.join(root, top)):
+            yield from (os.path.join(folder, name) for name in sorted(files) if name.endswith(endings))
+
+
+def check_columns(root):
+    """No line of a source file is longer than the ColumnLimit of .clang-format."""
+    with open(os.path.join(root, ".clang-format"), encoding="utf-8") as file:
+        limit = int(re.search(r"^ColumnLimit: (\d+)$", file.read(), re.M).group(1))
+    count = 0
+    for path in source_files(root, ".hpp", ".cpp", ".h"):
+        count += 1
+        with open(path, encoding="utf-8") as file:
+            for number, line in enumerate(file, 1):
+                if len(line.rstrip("\n")) > limit:
+                    yield f"{os.path.relpath(path, root)}:{number}: {len(line) - 1} columns, at most {limit}"
+    if count == 0:
+        yield "no source files"
+
+
+def check_format(root):
+    """clang-format changes no file: the version that .clang-format names, because each lays out a little differently."""
+    with open(os.path.join(root, ".clang-format"), encoding="utf-8") as file:
+        tool = re.search(r"clang-format-\d+", file.read()).group()
+    if shutil.which(tool) is None:
+        print(f"there is no {tool}")
+        sys.exit(77)
+    files = list(source_files(root, ".hpp", ".cpp"))
+    print(f"{len(files)} files")
+    result = subprocess.run([tool, "--dry-run", "-Werror", *files], capture_output=True, text=True, check=False)
+    if result.returncode == 0 and files:
+        return []
+    return [line for line in result.stderr.splitlines() if "error:" in line] or [f"{tool} failed: {result.stderr}"]
+
+
 def main():
     root, what = sys.argv[1:3]
     if what in ("budget", "narrow"):
         problems = {"budget": check_budget, "narrow": check_narrow}[what](root, sys.argv[3], sys.argv[4:])
     else:
         checks = {"layers": check_layers, "directives": check_directives, "list": check_list, "tested": check_tested,
-                  "version": check_version}
+                  "version": check_version, "columns": check_columns, "format": check_format}
         problems = checks[what](root)
     for problem in problems:
         print(problem)

@@ -6,5 +6,8 @@
 const char* message_from_the_other_unit(backsight::errc code);
 
 int main() {
-  return std::strcmp(message_from_the_other_unit(backsight::errc::truncated), backsight::message(backsight::errc::truncated)) == 0 ? 0 : 1;
+  return std::strcmp(message_from_the_other_unit(backsight::errc::truncated),
+                     backsight::message(backsight::errc::truncated)) == 0
+             ? 0
+             : 1;
 }

@@ -22,7 +22,8 @@ std::vector<std::byte> with_zlib(const std::vector<std::byte>& bytes) {
 }
 
 /// What comes of a section of that kind, told size and packed bytes, and where it lies.
-std::pair<result<std::vector<std::byte>>, std::uint64_t> inflated(order o, bool wide, std::uint32_t kind, std::uint64_t told,
+std::pair<result<std::vector<std::byte>>, std::uint64_t> inflated(order o, bool wide, std::uint32_t kind,
+                                                                  std::uint64_t told,
                                                                   const std::vector<std::byte>& packed) {
   test::elf_builder built(o, wide);
   auto section = built.bytes();

@@ -126,7 +126,8 @@ TEST_CASE("a device is refused, and a file whose size is not told is read") {
   CHECK(reason_of(mapped_file::open_regular("/dev/null")) == ENOTSUP);
   if (::access("/proc/self/status", R_OK) != 0) return;
   for (const bool regular : {true, false}) {
-    const auto opened = regular ? mapped_file::open_regular("/proc/self/status") : mapped_file::open("/proc/self/status");
+    const auto opened =
+        regular ? mapped_file::open_regular("/proc/self/status") : mapped_file::open("/proc/self/status");
     REQUIRE(opened);
     CHECK(text_of(*opened).starts_with("Name:"));
   }
@@ -199,7 +200,8 @@ TEST_CASE("of a stream whose first 65,536 bytes are not wanted no more is read, 
     const auto file = mapped_file::from_descriptor(ends[0], is_a);
     const bool whole = file && file->bytes().size() == one.read;
     std::array<char, 4096> left{};
-    while (::read(ends[0], left.data(), left.size()) > 0) {}
+    while (::read(ends[0], left.data(), left.size()) > 0) {
+    }
     writer.join();
     ::close(ends[0]);
     CHECK(whole);

@@ -70,7 +70,8 @@ TEST_CASE("a file with another build id is told and not used, one of the recorde
   CHECK(all.said.empty());
   CHECK(all.find("/opt/a", 0x22) == "none");
   REQUIRE(all.said.size() == 1);
-  CHECK(all.said[0] == "/opt/a: " + root.path + "/opt/a has the build id 11111111, the recording has 22222222; it is not used");
+  CHECK(all.said[0] ==
+        "/opt/a: " + root.path + "/opt/a has the build id 11111111, the recording has 22222222; it is not used");
   for (const char* const place : {".build-id/22/222222/elf", ".build-id/22/222222", ".debug/.build-id/22/222222/elf",
                                   "usr/lib/.build-id/22/222222", "opt/a/22222222/elf", "22222222.elf", "22222222"}) {
     const object_folder cache("objects_cache");
@@ -97,7 +98,8 @@ TEST_CASE("what profilers leave beside a recording is found there, other files a
 TEST_CASE("the vdso is a file of a folder, or this process' own where that is the recorded one") {
   const object_folder root("objects_vdso");
   const finder all({root.path});
-  const auto head = elf::open(byte_view(reinterpret_cast<const std::byte*>(::getauxval(AT_SYSINFO_EHDR)), 4096), elf::image_layout::memory);
+  const auto head = elf::open(byte_view(reinterpret_cast<const std::byte*>(::getauxval(AT_SYSINFO_EHDR)), 4096),
+                              elf::image_layout::memory);
   if (head && !head->build_id().empty()) {
     const auto own = all.of.find({"[vdso]", perf::build_id(head->build_id()), perf::file_kind::vdso});
     REQUIRE(own);
@@ -114,7 +116,8 @@ TEST_CASE("sections are given as they are, unpacked, or not where they are damag
   const std::vector<std::byte> content(5000, std::byte{7});
   std::vector<std::byte> packed(6000);
   uLongf size = packed.size();
-  REQUIRE(::compress(reinterpret_cast<Bytef*>(packed.data()), &size, reinterpret_cast<const Bytef*>(content.data()), content.size()) == Z_OK);
+  REQUIRE(::compress(reinterpret_cast<Bytef*>(packed.data()), &size, reinterpret_cast<const Bytef*>(content.data()),
+                     content.size()) == Z_OK);
   packed.resize(size);
   const auto with_head = [&](std::uint64_t stated, unsigned type = 1) {
     return test::byte_builder().u32(type).u32(0).u64(stated).u64(1).append(packed).vector();
@@ -138,6 +141,7 @@ TEST_CASE("sections are given as they are, unpacked, or not where they are damag
   };
   CHECK(content_of(".plain") == content);
   CHECK(content_of(".packed") == content);
-  for (const char* const name : {".larger", ".bomb", ".zstd", ".head", ".missing"}) CHECK_FALSE(io::section_of(*file, name));
+  for (const char* const name : {".larger", ".bomb", ".zstd", ".head", ".missing"})
+    CHECK_FALSE(io::section_of(*file, name));
   CHECK(content_of(".smaller").size() <= content.size() - 1);
 }

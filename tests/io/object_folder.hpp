@@ -20,7 +20,9 @@ struct object_folder {
   std::string path;
 
   explicit object_folder(std::string_view name)
-      : path((std::filesystem::temp_directory_path() / ("backsight_" + std::string(name) + "_" + std::to_string(::getpid()))).string()) {
+      : path((std::filesystem::temp_directory_path() /
+              ("backsight_" + std::string(name) + "_" + std::to_string(::getpid())))
+                 .string()) {
     std::filesystem::remove_all(path);
     std::filesystem::create_directories(path);
   }
@@ -31,11 +33,13 @@ struct object_folder {
   void write(const std::string& name, byte_view bytes) const {
     const std::filesystem::path to = path + "/" + name;
     std::filesystem::create_directories(to.parent_path());
-    std::ofstream(to, std::ios::binary).write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+    std::ofstream(to, std::ios::binary)
+        .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
   }
 };
 
-/// An ELF file with a build id of four times that byte (0: none), and what is put into it: `.text` of 0x1000 bytes at 0x401000.
+/// An ELF file with a build id of four times that byte (0: none), and what is put into it: `.text` of 0x1000 bytes at
+/// 0x401000.
 struct object_builder {
   struct symbol {
     std::string name;

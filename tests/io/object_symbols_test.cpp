@@ -22,8 +22,10 @@ struct named {
   std::unique_ptr<io::object_file> file;
   std::unique_ptr<io::object_symbols> symbols;
 
-  explicit named(const object_folder& root, const std::string& name = "/opt/a", const io::symbol_options& options = {}) {
-    const io::object_finder finder({root.path}, "/no/such/folder", [this](const std::string& message) { said.push_back(message); });
+  explicit named(const object_folder& root, const std::string& name = "/opt/a",
+                 const io::symbol_options& options = {}) {
+    const io::object_finder finder({root.path}, "/no/such/folder",
+                                   [this](const std::string& message) { said.push_back(message); });
     file = finder.find({name, {}, perf::file_kind::file});
     REQUIRE(file);
     symbols = io::read_symbols(finder, *file, name, options);
@@ -46,10 +48,11 @@ std::vector<std::byte> debug_link(const std::string& name, std::uint32_t checksu
 
 TEST_CASE("names of a mapped file are those of its symbol table and its dynamic one") {
   const object_folder root("names");
-  root.write("opt/a", object_builder()
-                          .symbols(2, {{"first", 0x401000, 0x10}, {"open_end", 0x401020, 0}, {"_alias", 0x401000, 0x10}})
-                          .symbols(11, {{"exported", 0x401040, 8}, {"longer_first", 0x401000, 0x10}})
-                          .file());
+  root.write("opt/a",
+             object_builder()
+                 .symbols(2, {{"first", 0x401000, 0x10}, {"open_end", 0x401020, 0}, {"_alias", 0x401000, 0x10}})
+                 .symbols(11, {{"exported", 0x401040, 8}, {"longer_first", 0x401000, 0x10}})
+                 .file());
   named a(root);
   CHECK(a.at(0xfff) == "none");
   CHECK(a.at(0x1000) == "longer_first+0");
@@ -68,8 +71,9 @@ TEST_CASE("names are those that a table of all symbols gives, whatever is asked 
   std::vector<symbol> full, dynamic;
   for (int i = 0; i < 400; ++i) {
     constexpr unsigned types[]{2, 2, 2, 1, 10};
-    const symbol one{std::string(random() % 3, '_') + "f" + std::to_string(random() % 1000), 0x401000 + random() % 300 * 8,
-                     random() % 3 * 8, types[random() % 5], static_cast<unsigned>(random() % 3)};
+    const symbol one{std::string(random() % 3, '_') + "f" + std::to_string(random() % 1000),
+                     0x401000 + random() % 300 * 8, random() % 3 * 8, types[random() % 5],
+                     static_cast<unsigned>(random() % 3)};
     (random() % 3 == 0 ? dynamic : full).push_back(one);
   }
   const object_folder root("names_random");
@@ -89,7 +93,9 @@ TEST_CASE("names are those that a table of all symbols gives, whatever is asked 
   std::size_t different = 0;
   for (const std::uint64_t offset : offsets) {
     const perf::named_range* const expected = all.find(offset);
-    different += a.at(offset) != (expected == nullptr ? "none" : std::string(expected->name) + "+" + std::to_string(offset - expected->begin));
+    different +=
+        a.at(offset) !=
+        (expected == nullptr ? "none" : std::string(expected->name) + "+" + std::to_string(offset - expected->begin));
   }
   CHECK(different == 0);
 }
@@ -105,7 +111,10 @@ TEST_CASE("names are printed as the caller says, and chosen by that") {
 TEST_CASE("names come from a file of debug information by its link, where it belongs to the mapped file") {
   const auto debug = object_builder(0x44).symbols(2, {{"from_debug", 0x401000, 16}}).file();
   const auto make = [&](unsigned id, std::uint32_t checksum) {
-    return object_builder(id).symbols(11, {{"from_file", 0x401000, 16}}).section(".gnu_debuglink", debug_link("a.debug", checksum)).file();
+    return object_builder(id)
+        .symbols(11, {{"from_file", 0x401000, 16}})
+        .section(".gnu_debuglink", debug_link("a.debug", checksum))
+        .file();
   };
   for (const char* const place : {"opt/a.debug", "opt/.debug/a.debug", "usr/lib/debug/opt/a.debug"}) {
     const object_folder root("names_link");
@@ -132,8 +141,9 @@ TEST_CASE("names come from a file of debug information by its link, where it bel
 TEST_CASE("a link that is damaged or leads out of the folder is none") {
   const auto plain = object_builder().symbols(2, {{"from_debug", 0x401000, 16}}).file();
   const std::uint32_t checksum = io::detail::crc32_of(plain);
-  for (const auto& link : {debug_link("../b/a.debug", checksum), debug_link("", checksum), test::byte_builder().text("a.debug").vector(),
-                           test::byte_builder().text("a.debug").u8(0).vector()}) {
+  for (const auto& link :
+       {debug_link("../b/a.debug", checksum), debug_link("", checksum), test::byte_builder().text("a.debug").vector(),
+        test::byte_builder().text("a.debug").u8(0).vector()}) {
     const object_folder root("names_bad_link");
     root.write("opt/a.debug", plain);
     root.write("b/a.debug", plain);
@@ -143,7 +153,8 @@ TEST_CASE("a link that is damaged or leads out of the folder is none") {
 }
 
 TEST_CASE("names come from a file of debug information by build id") {
-  for (const char* const place : {".build-id/44/444444/debug", "usr/lib/debug/.build-id/44/444444.debug", "usr/lib/debug/opt/a.debug"}) {
+  for (const char* const place :
+       {".build-id/44/444444/debug", "usr/lib/debug/.build-id/44/444444.debug", "usr/lib/debug/opt/a.debug"}) {
     const object_folder root("names_id");
     root.write("opt/a", object_builder(0x44).symbols(11, {{"own", 0x401000, 16}}).file());
     root.write(place, object_builder(0x44).symbols(2, {{"from_debug", 0x401008, 4}}).file());
@@ -182,7 +193,10 @@ TEST_CASE("entries of the procedure linkage table are named by what they lead to
   object_builder b;
   b.builder.sections.push_back({".plt", 1, 6, 0x401000, std::vector<std::byte>(48), 0, 0, 16, 16, 0});
   const auto link = static_cast<std::uint32_t>(b.builder.sections.size() + 1);
-  b.builder.sections.push_back({".rela.plt", 4, 2, 0, test::byte_builder().u64(0).u64(std::uint64_t{1} << 32 | 7).fill(8).u64(0).u64(7).fill(8).vector(), link, 1, 8, 24, 0});
+  b.builder.sections.push_back(
+      {".rela.plt", 4, 2, 0,
+       test::byte_builder().u64(0).u64(std::uint64_t{1} << 32 | 7).fill(8).u64(0).u64(7).fill(8).vector(), link, 1, 8,
+       24, 0});
   b.symbols(11, {{"callee", 0, 0}});
   (void)b.file();
   const std::uint64_t plt = b.builder.sections[2].offset;

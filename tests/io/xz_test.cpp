@@ -17,8 +17,9 @@ namespace {
 std::vector<std::byte> pack(const std::vector<std::byte>& bytes) {
   std::vector<std::byte> out(lzma_stream_buffer_bound(bytes.size()));
   std::size_t size = 0;
-  REQUIRE(lzma_easy_buffer_encode(6, LZMA_CHECK_CRC64, nullptr, reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size(),
-                                  reinterpret_cast<std::uint8_t*>(out.data()), &size, out.size()) == LZMA_OK);
+  REQUIRE(lzma_easy_buffer_encode(6, LZMA_CHECK_CRC64, nullptr, reinterpret_cast<const std::uint8_t*>(bytes.data()),
+                                  bytes.size(), reinterpret_cast<std::uint8_t*>(out.data()), &size,
+                                  out.size()) == LZMA_OK);
   out.resize(size);
   return out;
 }
@@ -26,7 +27,8 @@ std::vector<std::byte> pack(const std::vector<std::byte>& bytes) {
 }  // namespace
 
 TEST_CASE("what was packed by xz is unpacked, several streams too") {
-  for (const std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{1000}, (std::size_t{1} << 18) - 1, std::size_t{1} << 18, std::size_t{700000}}) {
+  for (const std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{1000}, (std::size_t{1} << 18) - 1,
+                                 std::size_t{1} << 18, std::size_t{700000}}) {
     const auto content = test::noise(size);
     const auto packed = pack(content);
     const auto one = io::unpack_xz(packed);
@@ -55,7 +57,9 @@ TEST_CASE("damage of an xz file and what is none are told with their place") {
     damaged[i] ^= std::byte{0x55};
     const auto out = io::unpack_xz(damaged);
     if (out) same += *out == content;
-    else told += out.error().offset <= packed.size() && (out.error().code == errc::bad_value || out.error().code == errc::truncated);
+    else
+      told += out.error().offset <= packed.size() &&
+              (out.error().code == errc::bad_value || out.error().code == errc::truncated);
   }
   CHECK(told + same == packed.size());
   CHECK(told > packed.size() * 9 / 10);

@@ -20,7 +20,8 @@ namespace {
 
 const std::vector<std::vector<std::byte>> contents{noise(5000), {}, noise(1, 6), noise(300, 7)};
 
-/// Adds `more` to the stated size of member `index`, where the archive and where the member states it (PKWARE APPNOTE 4.3.7, 4.3.12).
+/// Adds `more` to the stated size of member `index`, where the archive and where the member states it (PKWARE APPNOTE
+/// 4.3.7, 4.3.12).
 std::vector<std::byte> with_other_size(std::vector<std::byte> archive, std::size_t index, std::int64_t more) {
   std::size_t changed = 0;
   for (const auto& [signature, offset] : {std::pair{0x04034b50U, 22}, std::pair{0x02014b50U, 24}}) {

@@ -24,7 +24,12 @@ Analyzer fed(byte_view file, Analyzer made) {
 
 TEST_CASE("instructions are counted by address and by bytes") {
   trace_builder built;
-  built.header().encoded(0x1000, {0x90}).instruction(0x1000, 1).encoded(0x2000, {0x90}).encoded(0x3000, {0x48, 0x89}).instruction(0x4000, 3);
+  built.header()
+      .encoded(0x1000, {0x90})
+      .instruction(0x1000, 1)
+      .encoded(0x2000, {0x90})
+      .encoded(0x3000, {0x48, 0x89})
+      .instruction(0x4000, 3);
   built.put(trace_type::instr_no_fetch, 1, 0x1000).exit();
   const auto pcs = fed(built.view(), pc_counts());
   CHECK(pcs.counts().size() == 4);
@@ -40,7 +45,11 @@ TEST_CASE("instructions are counted by address and by bytes") {
 
 TEST_CASE("an access counts for each block that it touches, and an endless one ends") {
   trace_builder built;
-  built.header().instruction(0x1000, 1).put(trace_type::read, 8, 0x203c).put(trace_type::write, 4, 0x2040).put(trace_type::read, 0, 0x2000);
+  built.header()
+      .instruction(0x1000, 1)
+      .put(trace_type::read, 8, 0x203c)
+      .put(trace_type::write, 4, 0x2040)
+      .put(trace_type::read, 0, 0x2000);
   built.put(trace_type::read, 0xffff, ~std::uint64_t{0}).exit();
   const auto lines = fed(built.view(), block_counts(64));
   CHECK(lines.counts().at(0x2000 / 64).loads == 2);

@@ -11,8 +11,8 @@ using namespace backsight::memtrace;
 
 namespace {
 
-/// Feeds records and writes down calls: "+100@3" for the entry of the function at 100 before the fourth instruction, "-" for its exit,
-/// "^" where it was left by a jump.
+/// Feeds records and writes down calls: "+100@3" for the entry of the function at 100 before the fourth instruction,
+/// "-" for its exit, "^" where it was left by a jump.
 struct followed {
   call_follower follower;
   std::string text;

@@ -18,10 +18,11 @@ namespace {
 
 std::vector<std::byte> packed(const std::string& name) { return read_file(data_path("memtrace/" + name)); }
 
-const std::vector<std::string> files{"single/drmemtrace.single.10508.3099.trace.gz",          "single/drmemtrace.single.10508.3099.trace.lz4",
-                                     "single/drmemtrace.single.10508.3099.trace.zip",         "rawz/zlib/drmemtrace.single.19205.4240.raw.zlib",
-                                     "rawz/snappy/drmemtrace.single.19318.1957.raw.sz",       "rawz/snappy_nocrc/drmemtrace.single.19435.3514.raw.sz",
-                                     "legacy/drmemtrace.allasm_x86_64.trace.zip"};
+const std::vector<std::string> files{
+    "single/drmemtrace.single.10508.3099.trace.gz",    "single/drmemtrace.single.10508.3099.trace.lz4",
+    "single/drmemtrace.single.10508.3099.trace.zip",   "rawz/zlib/drmemtrace.single.19205.4240.raw.zlib",
+    "rawz/snappy/drmemtrace.single.19318.1957.raw.sz", "rawz/snappy_nocrc/drmemtrace.single.19435.3514.raw.sz",
+    "legacy/drmemtrace.allasm_x86_64.trace.zip"};
 
 /// A zip archive of one member with that content.
 std::vector<std::byte> zip_of(const std::vector<std::byte>& content) {
@@ -91,7 +92,8 @@ TEST_CASE("the members of a zip archive have names, sizes and places, and each c
     const auto alone = drain(archive->read_from(i, 1));
     REQUIRE(alone);
     REQUIRE(alone->size() == archive->members()[i].size);
-    CHECK(std::equal(alone->begin(), alone->end(), all.begin() + static_cast<std::ptrdiff_t>(archive->members()[i].offset)));
+    CHECK(std::equal(alone->begin(), alone->end(),
+                     all.begin() + static_cast<std::ptrdiff_t>(archive->members()[i].offset)));
   }
 }
 
@@ -165,7 +167,9 @@ TEST_CASE("snappy chunks that are too large, of unknown type or before the start
   };
   CHECK(drain(io::snappy_reader(start().u8(0x03).u8(2).u8(0).u8(0).text("ab").view()))->size() == 2);
   CHECK(drain(io::snappy_reader(start().u8(0x80).u8(2).u8(0).u8(0).text("ab").view()))->empty());
-  CHECK(drain(io::snappy_reader(start().u8(0x7f).u8(0).u8(0).u8(0).view())).error() == trace_error{errc::unsupported_type, 10});
-  CHECK(drain(io::snappy_reader(start().u8(0x02).u8(5).u8(0).u8(0).u8(0xff).u8(0xff).u8(0xff).u8(0x7f).u8(0).view())).error() == trace_error{errc::bad_size, 10});
+  CHECK(drain(io::snappy_reader(start().u8(0x7f).u8(0).u8(0).u8(0).view())).error() ==
+        trace_error{errc::unsupported_type, 10});
+  CHECK(drain(io::snappy_reader(start().u8(0x02).u8(5).u8(0).u8(0).u8(0xff).u8(0xff).u8(0xff).u8(0x7f).u8(0).view()))
+            .error() == trace_error{errc::bad_size, 10});
   CHECK(drain(io::snappy_reader(bytes<3, 1, 0, 0, 'a'>)).error() == trace_error{errc::bad_magic, 0});
 }

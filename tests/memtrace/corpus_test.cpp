@@ -31,14 +31,17 @@ bool encodes_to_itself(const Range& range) {
 
 }  // namespace
 
-TEST_CASE("every memtrace of the corpus encodes to itself, splits and merges, and has nothing but stragglers to find", "[corpus]") {
+TEST_CASE("every memtrace of the corpus encodes to itself, splits and merges, and has nothing but stragglers to find",
+          "[corpus]") {
   const std::string root = test::corpus_path();
   if (root.empty()) return test::skip("BACKSIGHT_CORPUS is not set");
   std::size_t raws = 0, finals = 0, windows = 0, stragglers = 0, in_parts = 0;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(root + "/memtrace")) {
     const std::string name = entry.path().filename().string(), folder = entry.path().parent_path().filename().string();
     if (!entry.is_regular_file() || folder == "expected" || folder == "big") continue;
-    if (name.find("schedule") != std::string::npos || (name.rfind("drmemtrace.", 0) != 0 && name.rfind("mock_", 0) != 0)) continue;
+    if (name.find("schedule") != std::string::npos ||
+        (name.rfind("drmemtrace.", 0) != 0 && name.rfind("mock_", 0) != 0))
+      continue;
     CAPTURE(entry.path().string());
     const auto file = test::unpack(test::read_file(entry.path().string()), 1 << 16);
     REQUIRE(file);
@@ -79,8 +82,10 @@ TEST_CASE("every memtrace of the corpus encodes to itself, splits and merges, an
     CHECK(merge_parts(merged, false) == merged);
     if (name.size() > 6 && name.compare(name.size() - 6, 6, ".trace") == 0) CHECK(merged == *file);
   }
-  std::printf("corpus: %zu raw and %zu final memtraces, %zu windows split off, %zu stragglers in whole files and %zu in parts\n", raws, finals,
-              windows, stragglers, in_parts);
+  std::printf(
+      "corpus: %zu raw and %zu final memtraces, %zu windows split off, %zu stragglers in whole files and %zu in "
+      "parts\n",
+      raws, finals, windows, stragglers, in_parts);
   CHECK(raws > 0);
   CHECK(finals > 0);
 }

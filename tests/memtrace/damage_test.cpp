@@ -33,7 +33,8 @@ std::vector<fault> faults_of_final(byte_view bytes) {
   return faults;
 }
 
-/// The same for a raw trace: every 8 bytes are an entry, but halves of a value and ends of flushed code need a second one.
+/// The same for a raw trace: every 8 bytes are an entry, but halves of a value and ends of flushed code need a second
+/// one.
 std::vector<fault> faults_of_raw(byte_view bytes) {
   std::vector<fault> faults;
   bool arm32 = false;
@@ -72,7 +73,8 @@ trace_error first_of(const std::vector<fault>& faults, std::size_t end) {
   return {faults.front().code, faults.front().offset};
 }
 
-/// Does everything that can be done with a final trace, and compares what is said about damage; gives the number of faults.
+/// Does everything that can be done with a final trace, and compares what is said about damage; gives the number of
+/// faults.
 std::size_t use_final(byte_view bytes) {
   const std::vector<fault> expected = faults_of_final(bytes);
   const std::size_t whole = bytes.size() / 12 * 12;

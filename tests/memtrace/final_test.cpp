@@ -48,7 +48,8 @@ TEST_CASE("final traces have versions 1 to 7") {
   CHECK(read_final_header(other.view()).error() == trace_error{errc::bad_value, 12});
 }
 
-TEST_CASE("the header of a final trace ends with the first record that is no part of it, and the first time is behind") {
+TEST_CASE(
+    "the header of a final trace ends with the first record that is no part of it, and the first time is behind") {
   trace_builder built;
   built.header(9);
   const std::size_t size = built.view().size();
@@ -89,6 +90,7 @@ TEST_CASE("types of records from the count on are unknown") {
     CAPTURE(type);
     test::byte_builder built;
     built.u16(10).u16(4).u64(0x1000).u16(type).u16(0).u64(0);
-    CHECK(final_range(built.view()).validate() == (type < trace_type_count ? trace_error{} : trace_error{errc::unknown_record, 12}));
+    CHECK(final_range(built.view()).validate() ==
+          (type < trace_type_count ? trace_error{} : trace_error{errc::unknown_record, 12}));
   }
 }

@@ -13,11 +13,16 @@ namespace {
 const std::string module_text =
     "Module Table: version 5, count 5\n"
     "Columns: id, containing_id, start, end, entry, offset, preferred_base, (custom fields), path\n"
-    "  0,   0, 0x0000000000400000, 0x0000000000401000, 0x00000000004016d0, 0000000000000000, 0x0000000000400000, v#1,0, /bin/program\n"
-    "  1,   0, 0x0000000000401000, 0x0000000000479000, 0x00000000004016d0, 0000000000001000, 0x0000000000401000, v#1,0, /bin/program\n"
-    "  2,   2, 0x00007f2222e00000, 0x00007f2222e4f000, 0x0000000000000000, 0000000000000000, 0x0000000071000000, v#1,0, lib x.so\n"
-    "  3,   3, 0x00007f2222dfe000, 0x00007f2222e00000, 0x00007f2222dfe000, 0000000000000000, 0x0000000000000000, v#1,4,a\nb, [vdso]\n"
-    "  4,   2, 0x00007f2222e4f000, 0x00007f2222f3c000, 0x0000000000000000, 000000000004f000, 0x000000007104f000, v#1,0, lib x.so\n";
+    "  0,   0, 0x0000000000400000, 0x0000000000401000, 0x00000000004016d0, 0000000000000000, 0x0000000000400000, "
+    "v#1,0, /bin/program\n"
+    "  1,   0, 0x0000000000401000, 0x0000000000479000, 0x00000000004016d0, 0000000000001000, 0x0000000000401000, "
+    "v#1,0, /bin/program\n"
+    "  2,   2, 0x00007f2222e00000, 0x00007f2222e4f000, 0x0000000000000000, 0000000000000000, 0x0000000071000000, "
+    "v#1,0, lib x.so\n"
+    "  3,   3, 0x00007f2222dfe000, 0x00007f2222e00000, 0x00007f2222dfe000, 0000000000000000, 0x0000000000000000, "
+    "v#1,4,a\nb, [vdso]\n"
+    "  4,   2, 0x00007f2222e4f000, 0x00007f2222f3c000, 0x0000000000000000, 000000000004f000, 0x000000007104f000, "
+    "v#1,0, lib x.so\n";
 
 }  // namespace
 
@@ -76,7 +81,10 @@ TEST_CASE("what is no module table is told, and a cut or broken one with its pla
     const auto cut = read_modules(std::string_view(module_text).substr(0, size));
     CHECK(cut.partial().segments().size() <= 5);
   }
-  CHECK(read_modules(std::string_view(module_text).substr(0, module_text.size() - 1)).error() == trace_error{errc::truncated, module_text.size() - 1});
+  CHECK(read_modules(std::string_view(module_text).substr(0, module_text.size() - 1)).error() ==
+        trace_error{errc::truncated, module_text.size() - 1});
   // More bytes than there are.
-  CHECK(read_modules("Module Table: version 5, count 1\nColumns: id, (custom fields), path\n0, v#1,99999999999999, x\n").error().code == errc::bad_text);
+  CHECK(read_modules("Module Table: version 5, count 1\nColumns: id, (custom fields), path\n0, v#1,99999999999999, x\n")
+            .error()
+            .code == errc::bad_text);
 }

@@ -19,7 +19,8 @@ TEST_CASE("a set of addresses has what was put in, by either way, and nothing el
     inserter.insert(pc);
     expected.insert(pc);
   };
-  // Neighbours at the borders of words and pages, pages that share a slot of the inserter, the ends of the address space.
+  // Neighbours at the borders of words and pages, pages that share a slot of the inserter, the ends of the address
+  // space.
   for (const std::uint64_t base : {0ULL, 63ULL, 64ULL, 1023ULL, 1024ULL, 1024ULL * 256, 1024ULL * 512 + 5, ~0ULL})
     put(base);
   for (int i = 0; i < 5000; ++i) put(0x400000 + random() % 100000 * (random() % 2 == 0 ? 1 : 977));

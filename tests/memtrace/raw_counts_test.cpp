@@ -51,8 +51,8 @@ TEST_CASE("each kind of raw entry is counted in its window, whatever the pieces"
   CHECK(sum.window == 0U);
   sum.window.reset();
   raw_window_counts expected;
-  expected.entries = zero.entries + 6, expected.blocks = 4, expected.instructions = 15, expected.memrefs = 2, expected.timestamps = 4,
-  expected.window_markers = 3, expected.footers = 1;
+  expected.entries = zero.entries + 6, expected.blocks = 4, expected.instructions = 15, expected.memrefs = 2,
+  expected.timestamps = 4, expected.window_markers = 3, expected.footers = 1;
   CHECK(sum == expected);
   raw_counter waiting;
   CHECK_FALSE(count(built.view().first(32), waiting, 8));

@@ -120,12 +120,15 @@ TEST_CASE("unknown versions and file types of final traces are errors with their
   CHECK(read_final_header(good.view()));
   CHECK(read_final_header(trace_builder{}.header(7, 8).view()).error() == trace_error{errc::unsupported_version, 4});
   CHECK(read_final_header(trace_builder{}.header(7, 0).view()).error() == trace_error{errc::unsupported_version, 4});
-  CHECK(read_final_header(trace_builder{}.header(7, 7, 0x80e40).view()).error() == trace_error{errc::unsupported_type, 24});
+  CHECK(read_final_header(trace_builder{}.header(7, 7, 0x80e40).view()).error() ==
+        trace_error{errc::unsupported_type, 24});
   // A 32-bit architecture in records of 12 bytes.
-  CHECK(read_final_header(trace_builder{}.header(7, 7, 0xe20).view()).error() == trace_error{errc::unsupported_type, 24});
-  CHECK(read_final_header(test::read_file(test::data_path("memtrace/single/drmemtrace.single.10508.3099.trace.zip"))).error() ==
-        trace_error{errc::compressed, 0});
-  CHECK(read_final_header(bytes<0x7f, 'E', 'L', 'F', 2, 1, 1, 0, 0, 0, 0, 0>).error() == trace_error{errc::bad_magic, 0});
+  CHECK(read_final_header(trace_builder{}.header(7, 7, 0xe20).view()).error() ==
+        trace_error{errc::unsupported_type, 24});
+  CHECK(read_final_header(test::read_file(test::data_path("memtrace/single/drmemtrace.single.10508.3099.trace.zip")))
+            .error() == trace_error{errc::compressed, 0});
+  CHECK(read_final_header(bytes<0x7f, 'E', 'L', 'F', 2, 1, 1, 0, 0, 0, 0, 0>).error() ==
+        trace_error{errc::bad_magic, 0});
   CHECK(read_final_header({}).error() == trace_error{errc::truncated, 0});
 }
 

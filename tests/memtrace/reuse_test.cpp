@@ -98,7 +98,9 @@ TEST_CASE("instructions, loads, stores and prefetches use the line in which they
   built.instruction(0x1000, 4).put(trace_type::read, 8, 0x2000).put(trace_type::write, 8, 0x203c);
   // It reaches into the next line, which is not used by it.
   built.instruction(0x1004, 4).put(trace_type::read, 8, 0x2040).put(trace_type::prefetch, 1, 0x2000);
-  built.put(trace_type::prefetch_instr, 1, 0x1000).put(trace_type::instr_no_fetch, 4, 0x1004).put(trace_type::read, 8, 0x2001);
+  built.put(trace_type::prefetch_instr, 1, 0x1000)
+      .put(trace_type::instr_no_fetch, 4, 0x1004)
+      .put(trace_type::read, 8, 0x2001);
   const reuse_distance made = distances_of(built.exit().view());
   CHECK(made.references() == 8);
   CHECK(made.lines() == 3);

@@ -25,7 +25,12 @@ syscall_counts syscalls_in(byte_view file) {
 TEST_CASE("a system call lasts from the time in front to the time behind it") {
   trace_builder built;
   built.header().unit(1000, 0).instruction(0x1000, 2).time(1010).marker(marker_type::syscall, 1).time(1017);
-  built.instruction(0x1002, 2).time(2000).marker(marker_type::syscall, 1).marker(marker_type::maybe_blocking_syscall, 0).marker(marker_type::syscall_failed, 4).time(2100);
+  built.instruction(0x1002, 2)
+      .time(2000)
+      .marker(marker_type::syscall, 1)
+      .marker(marker_type::maybe_blocking_syscall, 0)
+      .marker(marker_type::syscall_failed, 4)
+      .time(2100);
   const syscall_counts made = syscalls_in(built.instruction(0x1004, 1).exit().view());
   const auto& writes = made.counts().at(1);
   CHECK(writes.count == 2);
@@ -47,7 +52,12 @@ TEST_CASE("a call without a time behind it has none: an instruction or a new win
 
 TEST_CASE("the kernel's own instructions are part of the call") {
   trace_builder built;
-  built.header().unit(1000, 0).time(1010).marker(marker_type::syscall, 2).marker(marker_type::syscall_trace_start, 2).instruction(0xffff0000, 1);
+  built.header()
+      .unit(1000, 0)
+      .time(1010)
+      .marker(marker_type::syscall, 2)
+      .marker(marker_type::syscall_trace_start, 2)
+      .instruction(0xffff0000, 1);
   built.marker(marker_type::syscall_trace_end, 2).time(1030);
   const syscall_counts made = syscalls_in(built.exit().view());
   CHECK(made.counts().at(2).timed == 1);

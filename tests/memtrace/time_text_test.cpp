@@ -28,7 +28,9 @@ TEST_CASE("times since 1601 are dates of UTC") {
 }
 
 TEST_CASE("days are those of the C library, over the turns of years and centuries") {
-  for (const std::int64_t around : std::initializer_list<std::int64_t>{-11'644'473'600, -8'488'000'000, -2'208'988'800, 951'782'400, 4'102'444'800, 7'258'118'400, 13'569'465'600}) {
+  for (const std::int64_t around :
+       std::initializer_list<std::int64_t>{-11'644'473'600, -8'488'000'000, -2'208'988'800, 951'782'400, 4'102'444'800,
+                                           7'258'118'400, 13'569'465'600}) {
     for (std::int64_t day = -800; day <= 800; ++day) {
       const std::int64_t seconds = around + day * 86'400;
       if (seconds < -11'644'473'600) continue;

@@ -25,7 +25,9 @@ class trace_builder {
  public:
   trace_builder& put(memtrace::trace_type type, std::uint16_t size, std::uint64_t value) {
     owned_record<memtrace::entry_record, order::little> item;
-    item.set(memtrace::entry_record::type, type).set(memtrace::entry_record::size, size).set(memtrace::entry_record::addr, value);
+    item.set(memtrace::entry_record::type, type)
+        .set(memtrace::entry_record::size, size)
+        .set(memtrace::entry_record::addr, value);
     bytes_.insert(bytes_.end(), item.bytes().begin(), item.bytes().end());
     return *this;
   }
@@ -44,14 +46,21 @@ class trace_builder {
     using kind = memtrace::marker_type;
     return marker(kind::timestamp, microseconds).marker(kind::window_id, window).marker(kind::cpu_id, 0);
   }
-  trace_builder& time(std::uint64_t microseconds) { return marker(memtrace::marker_type::timestamp, microseconds).marker(memtrace::marker_type::cpu_id, 0); }
+  trace_builder& time(std::uint64_t microseconds) {
+    return marker(memtrace::marker_type::timestamp, microseconds).marker(memtrace::marker_type::cpu_id, 0);
+  }
   /// An instruction without its bytes.
-  trace_builder& instruction(std::uint64_t pc, std::uint16_t size, memtrace::trace_type type = memtrace::trace_type::instr) { return put(type, size, pc); }
+  trace_builder& instruction(std::uint64_t pc, std::uint16_t size,
+                             memtrace::trace_type type = memtrace::trace_type::instr) {
+    return put(type, size, pc);
+  }
   /// An instruction with its bytes in front.
-  trace_builder& encoded(std::uint64_t pc, std::vector<unsigned> code, memtrace::trace_type type = memtrace::trace_type::instr) {
+  trace_builder& encoded(std::uint64_t pc, std::vector<unsigned> code,
+                         memtrace::trace_type type = memtrace::trace_type::instr) {
     std::uint64_t word = 0;
     for (std::size_t i = code.size(); i-- != 0;) word = word << 8 | code[i];
-    return put(memtrace::trace_type::encoding, static_cast<std::uint16_t>(code.size()), word).put(type, static_cast<std::uint16_t>(code.size()), pc);
+    return put(memtrace::trace_type::encoding, static_cast<std::uint16_t>(code.size()), word)
+        .put(type, static_cast<std::uint16_t>(code.size()), pc);
   }
   trace_builder& exit(std::uint64_t tid = 7) {
     return put(memtrace::trace_type::thread_exit, 4, tid).put(memtrace::trace_type::footer, 0, 0);
@@ -61,7 +70,9 @@ class trace_builder {
     return marker(memtrace::marker_type::record_ordinal, ordinal).time(microseconds);
   }
   /// A change of threads inside of a file, as core-sharded traces have it.
-  trace_builder& thread(std::uint64_t tid) { return put(memtrace::trace_type::thread, 0, tid).put(memtrace::trace_type::pid, 0, 1); }
+  trace_builder& thread(std::uint64_t tid) {
+    return put(memtrace::trace_type::thread, 0, tid).put(memtrace::trace_type::pid, 0, 1);
+  }
   /// Where the next record comes.
   [[nodiscard]] std::uint64_t here() const { return bytes_.size(); }
   [[nodiscard]] byte_view view() const { return bytes_; }
@@ -77,8 +88,10 @@ class raw_builder {
   /// HEADER, THREAD and PID.
   raw_builder& header(std::uint64_t tid = 7, std::uint64_t type = 0xc40, std::uint64_t version = 8) {
     owned_record<memtrace::raw_header, order::little> item;
-    item.set(memtrace::raw_header::type, memtrace::raw_type::extended).set(memtrace::raw_header::ext, memtrace::raw_extension::header);
-    item.set(memtrace::raw_header::version, static_cast<std::uint8_t>(version)).set(memtrace::raw_header::file_type, type);
+    item.set(memtrace::raw_header::type, memtrace::raw_type::extended)
+        .set(memtrace::raw_header::ext, memtrace::raw_extension::header);
+    item.set(memtrace::raw_header::version, static_cast<std::uint8_t>(version))
+        .set(memtrace::raw_header::file_type, type);
     return append(item.bytes()).entry(memtrace::raw_type::thread, tid).entry(memtrace::raw_type::pid, tid);
   }
   raw_builder& entry(memtrace::raw_type type, std::uint64_t value) {
@@ -86,7 +99,8 @@ class raw_builder {
     item.set(memtrace::raw_entry::type, type).set(memtrace::raw_entry::value, value);
     return append(item.bytes());
   }
-  raw_builder& marker(memtrace::marker_type type, std::uint64_t value, memtrace::raw_extension extension = memtrace::raw_extension::marker) {
+  raw_builder& marker(memtrace::marker_type type, std::uint64_t value,
+                      memtrace::raw_extension extension = memtrace::raw_extension::marker) {
     owned_record<memtrace::raw_marker, order::little> item;
     item.set(memtrace::raw_marker::type, memtrace::raw_type::extended).set(memtrace::raw_marker::ext, extension);
     item.set(memtrace::raw_marker::marker_type, type).set(memtrace::raw_marker::value, value);
@@ -96,11 +110,15 @@ class raw_builder {
     return entry(memtrace::raw_type::timestamp, microseconds).marker(memtrace::marker_type::cpu_id, 3);
   }
   raw_builder& unit(std::uint64_t microseconds, std::uint64_t window) {
-    return entry(memtrace::raw_type::timestamp, microseconds).marker(memtrace::marker_type::window_id, window).marker(memtrace::marker_type::cpu_id, 3);
+    return entry(memtrace::raw_type::timestamp, microseconds)
+        .marker(memtrace::marker_type::window_id, window)
+        .marker(memtrace::marker_type::cpu_id, 3);
   }
   raw_builder& block(std::uint16_t instructions, memtrace::raw_type type = memtrace::raw_type::pc) {
     owned_record<memtrace::raw_block, order::little> item;
-    item.set(memtrace::raw_block::type, type).set(memtrace::raw_block::instr_count, instructions).set(memtrace::raw_block::modoffs, 0x1000U);
+    item.set(memtrace::raw_block::type, type)
+        .set(memtrace::raw_block::instr_count, instructions)
+        .set(memtrace::raw_block::modoffs, 0x1000U);
     return append(item.bytes());
   }
   raw_builder& memref(std::uint64_t address) { return entry(memtrace::raw_type::memref, address); }
@@ -117,7 +135,8 @@ class raw_builder {
 };
 
 /// The unpacked bytes of a file, told by its first bytes.
-[[nodiscard]] inline result<std::vector<std::byte>> unpack(const std::vector<std::byte>& packed, std::size_t piece = 4096) {
+[[nodiscard]] inline result<std::vector<std::byte>> unpack(const std::vector<std::byte>& packed,
+                                                           std::size_t piece = 4096) {
   switch (io::container_of(packed)) {
     case io::container::gzip:
     case io::container::zlib: return drain(io::inflate_reader(packed), piece);

@@ -13,8 +13,8 @@
 using namespace backsight;
 using namespace backsight::memtrace;
 using test::load_trace;
-using test::windows_of;
 using test::trace_builder;
+using test::windows_of;
 
 namespace {
 
@@ -31,7 +31,8 @@ window numbered(std::uint64_t n, std::optional<std::uint64_t> ordinal, std::uint
   return made;
 }
 
-/// Windows of two files: one without ordinal, then ordinals that are not those of their places, one of which comes twice.
+/// Windows of two files: one without ordinal, then ordinals that are not those of their places, one of which comes
+/// twice.
 std::vector<indexed_window> some_windows() {
   return {{0, numbered(100, {}, 0, 12), false},   {0, numbered(200, 7, 12, 24), true},
           {0, numbered(300, 2, 24, 36), false},   {0, numbered(401, 7, 36, 60), false},

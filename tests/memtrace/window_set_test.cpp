@@ -13,8 +13,8 @@
 using namespace backsight;
 using namespace backsight::memtrace;
 using test::load_trace;
-using test::windows_of;
 using test::table;
+using test::windows_of;
 using test::yield_files;
 
 namespace {

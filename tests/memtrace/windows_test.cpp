@@ -13,18 +13,15 @@
 using namespace backsight;
 using namespace backsight::memtrace;
 using test::load_trace;
-using test::windows_of;
 using test::raw_builder;
 using test::table;
 using test::trace_builder;
+using test::windows_of;
 using test::yield_files;
 
 static_assert(std::ranges::forward_range<window_range> && std::ranges::view<window_range>);
 
-namespace {
-
-
-}  // namespace
+namespace {}  // namespace
 
 TEST_CASE("the windows of a merged trace are found with their numbers") {
   const auto file = load_trace("single/drmemtrace.single.10508.3099.trace.gz");
@@ -60,10 +57,12 @@ TEST_CASE("a window is split into a warm-up of that many instructions and the re
   const window_part whole = part_of(file, all[1]);
   const auto count = [](const window_part& part) {
     std::uint64_t instructions = 0;
-    for (const auto item : part.entries()) instructions += is_instruction(item[entry_record::type]) && item[entry_record::size] != 0;
+    for (const auto item : part.entries())
+      instructions += is_instruction(item[entry_record::type]) && item[entry_record::size] != 0;
     return instructions;
   };
-  for (const std::uint64_t warm_up : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{2}, std::uint64_t{5000}, std::uint64_t{11129}, std::uint64_t{99999}}) {
+  for (const std::uint64_t warm_up : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{2}, std::uint64_t{5000},
+                                      std::uint64_t{11129}, std::uint64_t{99999}}) {
     const auto [first, second] = whole.split_at(warm_up);
     CHECK(count(first) == std::min<std::uint64_t>(warm_up, 11129));
     CHECK(count(first) + count(second) == 11129);
@@ -117,20 +116,27 @@ TEST_CASE("the units of raw traces have window, thread and time, and join to win
   }
 }
 
-
 TEST_CASE("every number of every window of a hand-made raw trace is right") {
   raw_builder built;
   built.header(9);
   window zero, three, four, two;
   zero.ordinal = 0, zero.tid = 9, zero.begin = zero.opening = built.here(), zero.first_time = 1000;
-  built.unit(1000, 0).block(5).memref(0x7000).block(7, raw_type::pc_top_bit_or_iflush).unit(1010, 0).block(2).time(1020);
+  built.unit(1000, 0)
+      .block(5)
+      .memref(0x7000)
+      .block(7, raw_type::pc_top_bit_or_iflush)
+      .unit(1010, 0)
+      .block(2)
+      .time(1020);
   zero.end = built.here(), zero.last_time = 1020, zero.instructions = 14, zero.units = 2;
-  three.ordinal = 3, three.tid = 9, three.begin = three.opening = zero.end, three.first_time = 1500, three.first_instruction = 14;
+  three.ordinal = 3, three.tid = 9, three.begin = three.opening = zero.end, three.first_time = 1500,
+  three.first_instruction = 14;
   three.skipped = 2, three.idle_time = 480, three.has_predecessor = true;
   built.unit(1500, 3).block(1).time(1600);
   three.end = built.here(), three.last_time = 1600, three.instructions = 1, three.units = 1;
   // A unit header's time may lie before the last one.
-  four.ordinal = 4, four.tid = 9, four.begin = four.opening = three.end, four.first_time = 1590, four.first_instruction = 15;
+  four.ordinal = 4, four.tid = 9, four.begin = four.opening = three.end, four.first_time = 1590,
+  four.first_instruction = 15;
   four.has_predecessor = true;
   built.unit(1590, 4).block(4095);
   four.end = built.here(), four.last_time = 1590, four.instructions = 4095, four.units = 1;
@@ -148,11 +154,18 @@ TEST_CASE("every number of every window of a hand-made raw trace is right") {
 
 TEST_CASE("a raw trace without windows is one, and one of 32-bit ARM has flushes where others have blocks") {
   raw_builder built;
-  built.header(9, file_type::arm32).time(50).block(3).entry(raw_type::pc_top_bit_or_iflush, 0x1000).entry(raw_type::pc_top_bit_or_iflush, 0x1040).time(60).footer();
+  built.header(9, file_type::arm32)
+      .time(50)
+      .block(3)
+      .entry(raw_type::pc_top_bit_or_iflush, 0x1000)
+      .entry(raw_type::pc_top_bit_or_iflush, 0x1040)
+      .time(60)
+      .footer();
   const auto head = read_raw_header(built.view());
   REQUIRE(head);
   window only;
-  only.tid = 9, only.begin = only.opening = 24, only.end = built.here(), only.first_time = 50, only.last_time = 60, only.instructions = 3, only.units = 1;
+  only.tid = 9, only.begin = only.opening = 24, only.end = built.here(), only.first_time = 50, only.last_time = 60,
+  only.instructions = 3, only.units = 1;
   std::vector<window> found;
   for_each_raw_window(built.view(), *head, [&](const window& one) { found.push_back(one); });
   CHECK(found == std::vector<window>{only});
@@ -160,12 +173,19 @@ TEST_CASE("a raw trace without windows is one, and one of 32-bit ARM has flushes
 
 TEST_CASE("a part is split in front of what belongs to the next instruction") {
   trace_builder built;
-  built.put(trace_type::encoding, 1, 0x90).instruction(0x10, 1).put(trace_type::read, 8, 0x7000).marker(marker_type::timestamp, 5);
+  built.put(trace_type::encoding, 1, 0x90)
+      .instruction(0x10, 1)
+      .put(trace_type::read, 8, 0x7000)
+      .marker(marker_type::timestamp, 5);
   // A PC alone is no instruction.
   built.instruction(0x11, 0).put(trace_type::read, 8, 0x7008);
-  built.marker(marker_type::branch_target, 0x20).put(trace_type::encoding, 1, 0xc3).instruction(0x12, 1, trace_type::instr_return);
+  built.marker(marker_type::branch_target, 0x20)
+      .put(trace_type::encoding, 1, 0xc3)
+      .instruction(0x12, 1, trace_type::instr_return);
   // At the start of a chunk the two come the other way round.
-  built.put(trace_type::encoding, 2, 0xe0ff).marker(marker_type::branch_target, 0x30).instruction(0x20, 2, trace_type::instr_indirect_jump);
+  built.put(trace_type::encoding, 2, 0xe0ff)
+      .marker(marker_type::branch_target, 0x30)
+      .instruction(0x20, 2, trace_type::instr_indirect_jump);
   // What is left over at the end.
   built.put(trace_type::encoding, 1, 0x90).marker(marker_type::branch_target, 0x40);
   const window_part whole{built.view(), 1200};

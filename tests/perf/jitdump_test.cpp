@@ -80,7 +80,18 @@ TEST_CASE("functions of a jitdump have their names and unwinding information, an
     auto bytes = small_dump(o);
     // Code without unwinding information, code without bytes, code that wraps, and a move of what was never loaded.
     const auto load = [&](std::uint64_t at, std::uint64_t size, std::uint64_t number) {
-      bytes.u32(0).u32(16 + 40 + 2 + size).u64(10).u32(77).u32(78).u64(at).u64(at).u64(size).u64(number).text("f").u8(0).fill(size);
+      bytes.u32(0)
+          .u32(16 + 40 + 2 + size)
+          .u64(10)
+          .u32(77)
+          .u32(78)
+          .u64(at)
+          .u64(at)
+          .u64(size)
+          .u64(number)
+          .text("f")
+          .u8(0)
+          .fill(size);
     };
     load(0x3000, 8, 10);
     load(0x4000, 0, 11);
@@ -90,7 +101,8 @@ TEST_CASE("functions of a jitdump have their names and unwinding information, an
     REQUIRE(opened);
     std::vector<function> all;
     with_order(o, [&](auto c) {
-      for_each_function<c()>(*opened, [&](const function& one) { all.push_back(one); }, [](const fault&) { CHECK(false); });
+      for_each_function<c()>(
+          *opened, [&](const function& one) { all.push_back(one); }, [](const fault&) { CHECK(false); });
     });
     REQUIRE(all.size() == 3);
     CHECK((all[0].time == 7 && all[0].pid == 77 && all[0].begin == 0x1000 && all[0].size == 3 && all[0].number == 9));
@@ -99,7 +111,8 @@ TEST_CASE("functions of a jitdump have their names and unwinding information, an
     CHECK(all[0].eh_frame_address() == 0x1008);
     CHECK((all[1].time == 8 && all[1].begin == 0x2000 && all[1].name == "jit" && all[1].eh_frame_address() == 0x2008));
     CHECK(all[1].eh_frame.data() == all[0].eh_frame.data());
-    CHECK((all[2].begin == 0x3000 && all[2].name == "f" && all[2].eh_frame.empty() && all[2].eh_frame_address() == 0x3008));
+    CHECK((all[2].begin == 0x3000 && all[2].name == "f" && all[2].eh_frame.empty() &&
+           all[2].eh_frame_address() == 0x3008));
   }
 }
 

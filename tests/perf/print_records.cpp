@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prints the records of a perf.data file, or of the files of a directory, in the order of delivery; agreement.py compares them with what
-// perf prints:   print_records FILE [DATA.0 DATA.1 ...]
+// Prints the records of a perf.data file, or of the files of a directory, in the order of delivery; agreement.py
+// compares them with what perf prints:   print_records FILE [DATA.0 DATA.1 ...]
 #include <cinttypes>
 #include <cstdio>
 #include <fstream>

@@ -121,10 +121,11 @@ TEST_CASE("code that a process has made covers what lay there, and dumps of it a
   history h;
   h.map(7, 0x1000, 0x1000, "//anon");
   h.changes.clear();
-  const std::uint32_t number = h.list.add_code(7, 0x1100, 0x1180, "[jit] 1", [&](const perf::process* owner, std::uint64_t begin, std::uint64_t) {
-    CHECK(owner->pid == 7);
-    h.changes.push_back(begin);
-  });
+  const std::uint32_t number = h.list.add_code(7, 0x1100, 0x1180, "[jit] 1",
+                                               [&](const perf::process* owner, std::uint64_t begin, std::uint64_t) {
+                                                 CHECK(owner->pid == 7);
+                                                 h.changes.push_back(begin);
+                                               });
   CHECK(h.changes == std::vector<std::uint64_t>{0x1100});
   const auto& maps = *h.list.find_process(7).maps;
   const std::uint64_t stamp = maps.stamp();
@@ -135,7 +136,8 @@ TEST_CASE("code that a process has made covers what lay there, and dumps of it a
   CHECK(maps.find(0x1180)->kind == perf::file_kind::anonymous);
   CHECK(maps.find(0x10ff)->kind == perf::file_kind::anonymous);
   CHECK(h.list.take_jitdumps().empty());
-  for (const char* const name : {"/tmp/jit-7.dump", "/tmp/jit-7.dump2", "/tmp/jit-.dump", "/tmp/jit-7a.dump", "jit-7.dump", "/a/x-7.dump"})
+  for (const char* const name :
+       {"/tmp/jit-7.dump", "/tmp/jit-7.dump2", "/tmp/jit-.dump", "/tmp/jit-7a.dump", "jit-7.dump", "/a/x-7.dump"})
     h.map(7, 0x8000, 0x1000, name);
   CHECK(h.list.take_jitdumps() == std::vector<std::string>{"/tmp/jit-7.dump"});
   CHECK(h.list.take_jitdumps().empty());

@@ -24,7 +24,8 @@ constexpr auto kernel = static_cast<std::uint64_t>(perf::chain_context::kernel);
 constexpr auto user = static_cast<std::uint64_t>(perf::chain_context::user);
 constexpr auto later = static_cast<std::uint64_t>(perf::chain_context::user_deferred);
 
-std::vector<perf::stack_entry> entries(const words& chain, const words& deferred = words(std::vector<std::uint64_t>()), std::size_t limit = 127) {
+std::vector<perf::stack_entry> entries(const words& chain, const words& deferred = words(std::vector<std::uint64_t>()),
+                                       std::size_t limit = 127) {
   std::vector<perf::stack_entry> all;
   (void)perf::for_each_address(chain.list(), deferred.list(), perf::cpu_mode::user, limit,
                                [&](const perf::stack_entry& one) { all.push_back(one); });

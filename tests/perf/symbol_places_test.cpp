@@ -21,9 +21,10 @@ struct made_symbol {
   unsigned type = 2, binding = 1, visibility = 0, section = 1;
 };
 
-/// Sections: .text 1 at 0x1000, .debug 2 that is not loaded, .rodata 3, .bss 4, then the table and its names. One segment has .text, whose
-/// addresses are 0x400000 above their places, another the rest.
-std::vector<std::byte> file_of(order o, bool wide, const std::vector<made_symbol>& symbols, std::uint16_t machine = 62) {
+/// Sections: .text 1 at 0x1000, .debug 2 that is not loaded, .rodata 3, .bss 4, then the table and its names. One
+/// segment has .text, whose addresses are 0x400000 above their places, another the rest.
+std::vector<std::byte> file_of(order o, bool wide, const std::vector<made_symbol>& symbols,
+                               std::uint16_t machine = 62) {
   test::elf_builder b(o, wide);
   b.machine = machine;
   b.segments.push_back({1, 5, 0x1000, 0x401000, 0x100000, 0x100000, 1});
@@ -54,7 +55,8 @@ std::map<std::uint64_t, std::vector<std::string>> expected_places(const std::vec
   for (const made_symbol& s : symbols) {
     const bool loaded = s.section == 1 || s.section == 3 || s.section == 4, labels = s.section == 1 || s.section == 3;
     const bool typed = s.type == 1 || s.type == 2 || s.type == 10;
-    if (s.name.empty() || !loaded || !(typed || (s.type == 0 && labels && s.visibility != 1 && s.visibility != 2))) continue;
+    if (s.name.empty() || !loaded || !(typed || (s.type == 0 && labels && s.visibility != 1 && s.visibility != 2)))
+      continue;
     std::uint64_t at = s.value;
     if (at >= 0x401000 && at < 0x501000) at -= 0x400000;
     else if (at >= 0x602000 && at < 0x605000) at -= 0x501000;
@@ -121,7 +123,8 @@ TEST_CASE("many symbols in one bucket are found, and many at one place") {
     if (i % 50 == 0) same.push_back({"other_" + std::to_string(i), 0x401800 - 300 + i, 4});
   }
   // Outside of all segments: in the last bucket.
-  for (unsigned i = 0; i < 100; ++i) close.push_back({"far_" + std::to_string(i), 0xf0000000 + random() % 0x1000000, 1});
+  for (unsigned i = 0; i < 100; ++i)
+    close.push_back({"far_" + std::to_string(i), 0xf0000000 + random() % 0x1000000, 1});
   for (const bool wide : {false, true}) {
     compare(close, order::little, wide);
     compare(same, order::big, wide);
@@ -156,9 +159,13 @@ TEST_CASE("a table whose names or records are cut gives what is left") {
 TEST_CASE("entries of a procedure linkage table lie behind its head, in the order of their relocations") {
   test::elf_builder b(order::little, true);
   b.sections.push_back({".plt", 1, 6, 0x401000, std::vector<std::byte>(64), 0, 0, 16, 16, 0});
-  b.sections.push_back({".dynsym", 11, 2, 0, test::byte_builder().fill(24).u32(1).fill(20).u32(5).fill(20).vector(), 3, 1, 8, 24, 0});
-  b.sections.push_back({".dynstr", 3, 2, 0, test::byte_builder().u8(0).text("one").u8(0).text("two").u8(0).vector(), 0, 0, 1, 0, 0});
-  const auto relocation = [](std::uint64_t symbol) { return test::byte_builder().u64(0).u64(symbol << 32 | 7).u64(0).vector(); };
+  b.sections.push_back(
+      {".dynsym", 11, 2, 0, test::byte_builder().fill(24).u32(1).fill(20).u32(5).fill(20).vector(), 3, 1, 8, 24, 0});
+  b.sections.push_back(
+      {".dynstr", 3, 2, 0, test::byte_builder().u8(0).text("one").u8(0).text("two").u8(0).vector(), 0, 0, 1, 0, 0});
+  const auto relocation = [](std::uint64_t symbol) {
+    return test::byte_builder().u64(0).u64(symbol << 32 | 7).u64(0).vector();
+  };
   std::vector<std::byte> list;
   for (const std::uint64_t symbol : {2U, 9U, 1U}) {
     const auto one = relocation(symbol);

@@ -22,7 +22,8 @@ namespace {
 using arch = cfi::arch::x86_64;
 using unwinder = perf::sample_unwinder<arch, order::little>;
 
-/// An .eh_frame section at `address` with one function at [begin, begin + size): cfa = rsp + 8, and the return address below it.
+/// An .eh_frame section at `address` with one function at [begin, begin + size): cfa = rsp + 8, and the return address
+/// below it.
 cfi::table table_of(std::uint64_t begin, std::uint64_t size, bool is_signal = false) {
   byte_builder out(order::little);
   // CIE: version 1, augmentation "zR" or "zRS", code 1, data -8, register 16, pointers of 8 bytes.

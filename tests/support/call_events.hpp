@@ -19,7 +19,9 @@ static_assert(backsight::call_event<call_event>);
 
 constexpr call_event enter(std::uint64_t function, std::uint64_t time) { return {event_kind::enter, function, time}; }
 constexpr call_event exit(std::uint64_t function, std::uint64_t time) { return {event_kind::exit, function, time}; }
-constexpr call_event tail_exit(std::uint64_t function, std::uint64_t time) { return {event_kind::tail_exit, function, time}; }
+constexpr call_event tail_exit(std::uint64_t function, std::uint64_t time) {
+  return {event_kind::tail_exit, function, time};
+}
 constexpr call_event mark(std::uint64_t time) { return {event_kind::mark, 0, time}; }
 
 }  // namespace backsight::test

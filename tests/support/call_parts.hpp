@@ -13,7 +13,8 @@
 
 namespace backsight::test {
 
-/// The smallest trace that models backsight::call_trace: parts of events that are written out; functions are named f1, f2, ...
+/// The smallest trace that models backsight::call_trace: parts of events that are written out; functions are named f1,
+/// f2, ...
 struct call_parts {
   using event_type = call_event;
   struct part_type {

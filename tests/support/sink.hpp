@@ -7,7 +7,8 @@
 
 namespace backsight::test {
 
-/// Characters kept inside the object, for tests that write text in a constant expression. Precondition: at most Capacity.
+/// Characters kept inside the object, for tests that write text in a constant expression. Precondition: at most
+/// Capacity.
 template <std::size_t Capacity = 1024>
 struct sink {
   std::array<char, Capacity> characters{};

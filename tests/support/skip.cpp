@@ -13,8 +13,8 @@ std::size_t count = 0;
 
 void skip(std::string_view reason) {
   ++count;
-  std::printf("skipped: %s: %.*s\n", Catch::getResultCapture().getCurrentTestName().c_str(), static_cast<int>(reason.size()),
-              reason.data());
+  std::printf("skipped: %s: %.*s\n", Catch::getResultCapture().getCurrentTestName().c_str(),
+              static_cast<int>(reason.size()), reason.data());
   std::fflush(stdout);
 }
 

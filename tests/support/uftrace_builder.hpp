@@ -23,7 +23,8 @@ inline constexpr std::uint64_t main = 0x401000, a = 0x401010, b = 0x401020, c = 
   return {reinterpret_cast<const std::byte*>(text.data()), text.size()};
 }
 
-/// Writes a task file of uftrace (TID.dat) record by record, from the format's description and without the library's schemas.
+/// Writes a task file of uftrace (TID.dat) record by record, from the format's description and without the library's
+/// schemas.
 class uftrace_records {
  public:
   explicit uftrace_records(order o = order::little) : out_(o) {}
@@ -196,7 +197,8 @@ class uftrace_kernel_records {
   std::uint64_t page_time_ = 0, last_ = 0, lost_ = 0;
 };
 
-/// Puts a data directory of uftrace together in memory: a program with the functions of `fn`, its tasks and what is added.
+/// Puts a data directory of uftrace together in memory: a program with the functions of `fn`, its tasks and what is
+/// added.
 class uftrace_builder {
  public:
   order byte_order = order::little;

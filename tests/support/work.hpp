@@ -5,8 +5,8 @@
 
 namespace backsight::test {
 
-/// How many basic blocks ran so far of the sources that are compiled with -fsanitize-coverage=trace-pc: a measure of work that
-/// is the same on every machine, however busy. Code of libraries does not count, but what headers bring does.
+/// How many basic blocks ran so far of the sources that are compiled with -fsanitize-coverage=trace-pc: a measure of
+/// work that is the same on every machine, however busy. Code of libraries does not count, but what headers bring does.
 [[nodiscard]] std::uint64_t work_done() noexcept;
 
 /// The work of `f()`.
@@ -17,8 +17,8 @@ template <class F>
   return work_done() - before;
 }
 
-/// Whether the work of `f(n)` grows no faster than n log n, told from n, 2n and 4n: a doubling costs less than 2.4 times as
-/// much. What grows with the square would cost four times as much.
+/// Whether the work of `f(n)` grows no faster than n log n, told from n, 2n and 4n: a doubling costs less than 2.4
+/// times as much. What grows with the square would cost four times as much.
 template <class F>
 [[nodiscard]] bool grows_like_its_input(std::uint64_t n, F&& f) {
   const std::uint64_t one = work_of([&] { f(n); }), two = work_of([&] { f(2 * n); }), four = work_of([&] { f(4 * n); });

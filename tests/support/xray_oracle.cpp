@@ -26,7 +26,20 @@ class reader {
   }
 
  private:
-  enum kinds { new_buffer, end_of_buffer, cpu, wrap, wall, custom, argument, extents, typed, pid, function = 1000, nothing };
+  enum kinds {
+    new_buffer,
+    end_of_buffer,
+    cpu,
+    wrap,
+    wall,
+    custom,
+    argument,
+    extents,
+    typed,
+    pid,
+    function = 1000,
+    nothing
+  };
 
   unsigned byte(std::uint64_t at) const { return std::to_integer<unsigned>(all_[static_cast<std::size_t>(at)]); }
   std::uint64_t number(std::uint64_t at, unsigned size) const {
@@ -37,7 +50,9 @@ class reader {
     }
     return value;
   }
-  std::int32_t signed_number(std::uint64_t at) const { return static_cast<std::int32_t>(static_cast<std::uint32_t>(number(at, 4))); }
+  std::int32_t signed_number(std::uint64_t at) const {
+    return static_cast<std::int32_t>(static_cast<std::uint32_t>(number(at, 4)));
+  }
   std::string text(std::uint64_t at, std::uint64_t size) const {
     std::string copy;
     for (std::uint64_t i = 0; i < size; ++i) copy.push_back(static_cast<char>(byte(at + i)));
@@ -135,10 +150,11 @@ class reader {
   /// The kinds that may come after a kind, by LLVM's BlockVerifier.
   static bool allowed(unsigned before, unsigned kind) {
     static const std::map<unsigned, std::string> after{
-        // Letters: N new buffer, E end of buffer, C cpu, W wrap, T wall clock, U custom, A argument, X extents, Y typed, P pid, F function.
-        {nothing, "XN"},        {extents, "N"},          {new_buffer, "T"},      {wall, "PC"},
-        {pid, "C"},             {cpu, "CWUYFE"},         {wrap, "CWUYFE"},       {custom, "CWUYFE"},
-        {typed, "CWUYFE"},      {function, "CWUYFAE"},   {argument, "CWUYFAE"},
+        // Letters: N new buffer, E end of buffer, C cpu, W wrap, T wall clock, U custom, A argument, X extents, Y
+        // typed, P pid, F function.
+        {nothing, "XN"},   {extents, "N"},        {new_buffer, "T"},     {wall, "PC"},
+        {pid, "C"},        {cpu, "CWUYFE"},       {wrap, "CWUYFE"},      {custom, "CWUYFE"},
+        {typed, "CWUYFE"}, {function, "CWUYFAE"}, {argument, "CWUYFAE"},
     };
     static const std::string letters = "NECWTUAXYP";
     const auto found = after.find(before);
@@ -295,8 +311,9 @@ oracle_log read_xray_by_hand(byte_view log) { return reader(log).read(); }
 
 std::string describe(const oracle_event& event) {
   std::string line = std::to_string(event.offset) + ": " + event.kind + " f" + std::to_string(event.function) + " t" +
-                     std::to_string(event.thread) + " p" + std::to_string(event.process) + " c" + std::to_string(event.cpu) +
-                     " type" + std::to_string(event.type) + " at " + std::to_string(event.time) + " args";
+                     std::to_string(event.thread) + " p" + std::to_string(event.process) + " c" +
+                     std::to_string(event.cpu) + " type" + std::to_string(event.type) + " at " +
+                     std::to_string(event.time) + " args";
   for (const std::uint64_t value : event.arguments) line += " " + std::to_string(value);
   return line + " payload " + std::to_string(event.payload.size());
 }

@@ -35,8 +35,8 @@ struct oracle_log {
   std::vector<oracle_fault> faults;
 };
 
-/// Reads an XRay log in another way than the library does: byte by byte, with the layouts, the order of records and the rules
-/// of salvage written out by hand. Slow and plain, to be compared with.
+/// Reads an XRay log in another way than the library does: byte by byte, with the layouts, the order of records and the
+/// rules of salvage written out by hand. Slow and plain, to be compared with.
 [[nodiscard]] oracle_log read_xray_by_hand(byte_view log);
 
 /// One line of text for an event or a fault, for messages.

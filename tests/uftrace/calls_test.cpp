@@ -81,7 +81,9 @@ TEST_CASE("tasks are named, the clock is the trace's own, and faults name their 
   for (const auto& [file, count] : by_file) CHECK(file.ends_with(".dat"));
 }
 
-TEST_CASE("records that were lost are counted once a part, when it was walked, and at least one where their number is not known") {
+TEST_CASE(
+    "records that were lost are counted once a part, when it was walked, and at least one where their number is not "
+    "known") {
   test::uftrace_builder directory;
   for (const std::uint32_t tid : {8U, 9U}) {
     directory.tasks += "TASK timestamp=0.000000003 tid=" + std::to_string(tid) + " pid=7\n";

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Time and memory grow with the input, not faster. What is counted is work: bytes that are asked for, and steps of searches.
+// Time and memory grow with the input, not faster. What is counted is work: bytes that are asked for, and steps of
+// searches.
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -134,7 +135,8 @@ TEST_CASE("mappings of one name read its symbols once") {
 TEST_CASE("a way up a chain of forks is short, wherever it ends") {
   const auto steps = [](std::size_t n, bool late) {
     test::uftrace_builder b;
-    // Each task was forked by the one before; with `late` each has a session of its own that begins after all that is asked for.
+    // Each task was forked by the one before; with `late` each has a session of its own that begins after all that is
+    // asked for.
     for (std::size_t i = 8; i <= n + 8; ++i) b.tasks += fork_line(late ? 1000000 + i : 3, i, i - 1);
     const recording from = b.open();
     std::size_t all = 0;

@@ -144,7 +144,8 @@ TEST_CASE("what is wrong with kernel_header is listed") {
   CHECK(read_kernel_header(test::view_of("PAGE_SIZE: many\n")).faults.at(0).code == errc::bad_text);
   CHECK(read_kernel_header(test::view_of("PAGE_SIZE: 3\n")).pages.page_size == 4096);
   CHECK(read_kernel_header(test::view_of("PAGE_SIZE: 3\n")).faults.at(0).code == errc::bad_value);
-  CHECK(read_kernel_header(test::view_of("TRACEFS: events/x/y/format: 10\nname: y\n")).faults.at(0).code == errc::truncated);
+  CHECK(read_kernel_header(test::view_of("TRACEFS: events/x/y/format: 10\nname: y\n")).faults.at(0).code ==
+        errc::truncated);
   for (std::size_t size = 0; size < whole.size(); ++size) {
     const std::vector<std::byte> cut(test::view_of(whole).begin(),
                                      test::view_of(whole).begin() + static_cast<std::ptrdiff_t>(size));

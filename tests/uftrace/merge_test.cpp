@@ -98,7 +98,8 @@ TEST_CASE("lost records have time 0 and come at once") {
 
 namespace {
 
-/// The times of the runs that a merge gives, each with its task: `7: 100 110`, and records that are in no run as `(7 120)`.
+/// The times of the runs that a merge gives, each with its task: `7: 100 110`, and records that are in no run as `(7
+/// 120)`.
 std::string runs_of(test::uftrace_builder& directory, merge_options options = {}) {
   const recording from = directory.open();
   resolver names(from);

@@ -29,7 +29,6 @@ std::string line_of(const symbol_table& table, std::string_view name) {
   return std::to_string(s->address) + " " + std::to_string(s->size) + " " + s->type;
 }
 
-
 /// A directory with one program at 0x555500000000 and the text files given.
 struct small_directory {
   std::vector<std::byte> info;

@@ -19,7 +19,9 @@ static_assert(std::ranges::view<basic_records<order::big>>);
 
 namespace {
 
-constexpr xray_builder begun(order o, unsigned version = 3) { return xray_builder(o, version).header(0, 0, 2500000000); }
+constexpr xray_builder begun(order o, unsigned version = 3) {
+  return xray_builder(o, version).header(0, 0, 2500000000);
+}
 
 struct seen {
   std::vector<test::oracle_event> events;
@@ -30,7 +32,8 @@ seen read(const xray_builder& file) {
   const auto opened = xray::open(file.view());
   REQUIRE(opened);
   for_each_event(
-      *opened, [&](const event& e) { found.events.push_back(test::in_words(e)); }, [&](const fault& f) { found.faults.push_back(f); });
+      *opened, [&](const event& e) { found.events.push_back(test::in_words(e)); },
+      [&](const fault& f) { found.faults.push_back(f); });
   return found;
 }
 trace_error validate(const xray_builder& file) {
@@ -39,7 +42,10 @@ trace_error validate(const xray_builder& file) {
 }
 
 constexpr bool check_constant() {
-  const auto file = begun(order::big).basic_function(1, 3, 5, 100, 7, 6).basic_argument(5, 7, 6, 42).basic_function(1, 1, 5, 130, 7, 6);
+  const auto file = begun(order::big)
+                        .basic_function(1, 3, 5, 100, 7, 6)
+                        .basic_argument(5, 7, 6, 42)
+                        .basic_function(1, 1, 5, 130, 7, 6);
   std::uint64_t time = 0, argument = 0;
   bool fault_seen = false;
   for_each_event(
@@ -109,7 +115,10 @@ TEST_CASE("an unknown basic mode record type is a fault that costs one record") 
 
 TEST_CASE("argument records belong to the record before them") {
   for (const order o : {order::little, order::big}) {
-    const auto found = read(begun(o).basic_function(0, 3, 5, 1, 7, 6).basic_argument(5, 7, 6, 1).basic_argument(5, 7, 6, ~std::uint64_t{0})
+    const auto found = read(begun(o)
+                                .basic_function(0, 3, 5, 1, 7, 6)
+                                .basic_argument(5, 7, 6, 1)
+                                .basic_argument(5, 7, 6, ~std::uint64_t{0})
                                 .basic_function(0, 1, 5, 2, 7, 6));
     REQUIRE(found.events.size() == 2);
     CHECK(found.events[0].arguments == std::vector<std::uint64_t>{1, ~std::uint64_t{0}});
@@ -141,7 +150,8 @@ TEST_CASE("argument records that match no record before them are a fault") {
 
 TEST_CASE("a basic mode log that is cut off keeps its whole records") {
   for (const order o : {order::little, order::big}) {
-    const auto file = begun(o).basic_function(0, 3, 5, 1, 7, 6).basic_argument(5, 7, 6, 1).basic_function(0, 1, 5, 2, 7, 6);
+    const auto file =
+        begun(o).basic_function(0, 3, 5, 1, 7, 6).basic_argument(5, 7, 6, 1).basic_function(0, 1, 5, 2, 7, 6);
     for (std::size_t size = 32; size <= file.size(); ++size) {
       const std::vector<std::byte> cut(file.view().begin(), file.view().begin() + static_cast<std::ptrdiff_t>(size));
       const auto opened = xray::open(cut);

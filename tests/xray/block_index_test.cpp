@@ -22,7 +22,8 @@ struct place {
 xray_builder log_of(order o, const std::vector<place>& places) {
   auto file = xray_builder(o).header();
   for (const place& p : places) {
-    file.block(xray_builder(o).preamble(p.thread, p.process, p.seconds, p.microseconds).cpu(0, p.tsc).function(0, 1, 1));
+    file.block(
+        xray_builder(o).preamble(p.thread, p.process, p.seconds, p.microseconds).cpu(0, p.tsc).function(0, 1, 1));
   }
   return file;
 }

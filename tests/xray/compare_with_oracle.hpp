@@ -76,9 +76,11 @@ inline std::string difference(byte_view bytes) {
   }
   for (std::size_t i = 0; i < ours.faults.size() || i < theirs.faults.size(); ++i) {
     const auto text = [i](const oracle_log& log) {
-      return i < log.faults.size() ? log.faults[i].what + " at " + std::to_string(log.faults[i].offset) : std::string("nothing");
+      return i < log.faults.size() ? log.faults[i].what + " at " + std::to_string(log.faults[i].offset)
+                                   : std::string("nothing");
     };
-    if (text(ours) != text(theirs)) return "fault " + std::to_string(i) + ": " + text(ours) + "; by hand: " + text(theirs);
+    if (text(ours) != text(theirs))
+      return "fault " + std::to_string(i) + ": " + text(ours) + "; by hand: " + text(theirs);
   }
   return {};
 }

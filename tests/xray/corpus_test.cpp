@@ -150,7 +150,9 @@ void index_agrees(const std::vector<std::string>& logs) {
 
 }  // namespace
 
-TEST_CASE("every record of every sample decodes and encodes to the same bytes") { records_survive_encoding(sample_logs()); }
+TEST_CASE("every record of every sample decodes and encodes to the same bytes") {
+  records_survive_encoding(sample_logs());
+}
 
 TEST_CASE("the library and the second decoder find the same in every sample") { decoders_agree(sample_logs()); }
 
@@ -193,7 +195,8 @@ TEST_CASE("the hex dump of every record covers each of its bytes once") {
       for_each_record<o()>(*opened, [&](const auto& item) {
         std::string text;
         hex_dump(std::back_inserter(text), item);
-        // Lines begin with the offset; those of the same byte (bit-fields) repeat it, none goes back or beyond the record.
+        // Lines begin with the offset; those of the same byte (bit-fields) repeat it, none goes back or beyond the
+        // record.
         std::uint64_t last = item.offset();
         for (std::size_t at = 0; at < text.size(); at = text.find('\n', at) + 1) {
           const std::uint64_t offset = std::stoull(text.substr(at, 8), nullptr, 16);

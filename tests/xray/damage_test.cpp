@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Damaged logs: every truncation and random mutations of small ones. The library ends cleanly, keeps what came before the
-// damage and says the same about it as the second decoder.
+// Damaged logs: every truncation and random mutations of small ones. The library ends cleanly, keeps what came before
+// the damage and says the same about it as the second decoder.
 #include <cstdlib>
 #include <cstring>
 #include <random>
@@ -21,7 +21,14 @@ xray_builder small_log(order o, unsigned version) {
   auto file = xray_builder(o, version).header(400);
   for (int i = 0; i < 3; ++i) {
     auto body = xray_builder(o, version).preamble(100 + i % 2, 99, 5, static_cast<std::uint32_t>(i)).cpu(1, 1000);
-    body.function(0, 1, 10).argument(77).function(3, 2, 5).argument(1).argument(2).wrap(500).custom("payload", 3, 700, 2).function(2, 2, 1);
+    body.function(0, 1, 10)
+        .argument(77)
+        .function(3, 2, 5)
+        .argument(1)
+        .argument(2)
+        .wrap(500)
+        .custom("payload", 3, 700, 2)
+        .function(2, 2, 1);
     if (version >= 2) body.typed("typed", 9, -4, 800);
     body.cpu(2, 2000).function(0, 3, 1).function(1, 3, 1).function(1, 1, 9);
     file.block(body, 400, 0x0f);
@@ -33,7 +40,10 @@ xray_builder small_log(order o, unsigned version) {
 xray_builder small_basic_log(order o, unsigned version) {
   auto file = xray_builder(o, version).header(0, 0);
   for (unsigned i = 0; i < 3; ++i) {
-    file.basic_function(1, 3, 5, 100 + i, 7, 6).basic_argument(5, 7, 6, i).basic_function(2, 0, 6, 101, 8, 6).basic_function(1, 2, 5, 102, 7, 6);
+    file.basic_function(1, 3, 5, 100 + i, 7, 6)
+        .basic_argument(5, 7, 6, i)
+        .basic_function(2, 0, 6, 101, 8, 6)
+        .basic_function(1, 2, 5, 102, 7, 6);
   }
   return file;
 }
@@ -80,7 +90,9 @@ TEST_CASE("every truncation of a small log keeps the events before the cut") {
       CHECK(is_prefix(found.events, whole.events));
       // Every event whose records lie before the cut is there.
       std::size_t before = 0;
-      while (before < whole.events.size() && whole.events[before].offset + 32 + whole.events[before].payload.size() <= size) ++before;
+      while (before < whole.events.size() &&
+             whole.events[before].offset + 32 + whole.events[before].payload.size() <= size)
+        ++before;
       CHECK(found.events.size() >= before);
       for (const auto& damage : found.faults) CHECK(damage.offset <= size);
       CHECK(test::difference(cut) == "");
@@ -104,7 +116,9 @@ TEST_CASE("random damage is told alike by the library and the second decoder") {
           case 0: damaged[at] ^= static_cast<std::byte>(1U << random() % 8); break;
           case 1: damaged[at] = static_cast<std::byte>(random()); break;
           case 2: damaged.erase(damaged.begin() + static_cast<std::ptrdiff_t>(at)); break;
-          default: damaged.insert(damaged.begin() + static_cast<std::ptrdiff_t>(at), static_cast<std::byte>(random())); break;
+          default:
+            damaged.insert(damaged.begin() + static_cast<std::ptrdiff_t>(at), static_cast<std::byte>(random()));
+            break;
         }
       }
       damaged.shrink_to_fit();

@@ -29,7 +29,9 @@ std::vector<oracle_event> events_in(const xray_builder& file) {
 std::vector<oracle_event> events_of_block(const xray_builder& body) {
   return events_in(xray_builder(body.byte_order(), body.version()).header(4096).block(body));
 }
-xray_builder begun_block(order o, unsigned version) { return xray_builder(o, version).preamble(-11, 10).cpu(300, 1000); }
+xray_builder begun_block(order o, unsigned version) {
+  return xray_builder(o, version).preamble(-11, 10).cpu(300, 1000);
+}
 
 std::vector<std::uint64_t> times(const std::vector<oracle_event>& events) {
   std::vector<std::uint64_t> found;
@@ -38,7 +40,10 @@ std::vector<std::uint64_t> times(const std::vector<oracle_event>& events) {
 }
 
 constexpr bool check_constant_events() {
-  const auto file = xray_builder(order::big).header().block(xray_builder(order::big).preamble().cpu(0, 100).function(0, 1, 5).argument(9).function(1, 1, 6));
+  const auto file =
+      xray_builder(order::big)
+          .header()
+          .block(xray_builder(order::big).preamble().cpu(0, 100).function(0, 1, 5).argument(9).function(1, 1, 6));
   std::uint64_t sum = 0, arguments = 0;
   for_each_event(
       *xray::open(file.view()),
@@ -58,7 +63,11 @@ TEST_CASE("events can be read in a constant expression") { CHECK(check_constant_
 TEST_CASE("function records become events with thread, process, cpu, time and place") {
   for (const order o : {order::little, order::big}) {
     for (unsigned version = 1; version <= 5; ++version) {
-      const auto found = events_of_block(begun_block(o, version).function(0, 0xfffffff, 7).function(2, 5, 0xffffffff).function(1, 6, 0).function(3, 7, 1));
+      const auto found = events_of_block(begun_block(o, version)
+                                             .function(0, 0xfffffff, 7)
+                                             .function(2, 5, 0xffffffff)
+                                             .function(1, 6, 0)
+                                             .function(3, 7, 1));
       REQUIRE(found.size() == 4);
       CHECK(found[0].kind == "enter");
       CHECK(found[0].function == 0xfffffff);
@@ -69,7 +78,8 @@ TEST_CASE("function records become events with thread, process, cpu, time and pl
       CHECK(found[2].kind == "exit");
       CHECK(found[3].kind == "enter");
       // A delta is unsigned: it never goes back.
-      CHECK(times(found) == std::vector<std::uint64_t>{1007, 1007 + 0xffffffffULL, 1007 + 0xffffffffULL, 1008 + 0xffffffffULL});
+      CHECK(times(found) ==
+            std::vector<std::uint64_t>{1007, 1007 + 0xffffffffULL, 1007 + 0xffffffffULL, 1008 + 0xffffffffULL});
       CHECK(found[1].offset == found[0].offset + 8);
     }
   }
@@ -77,7 +87,14 @@ TEST_CASE("function records become events with thread, process, cpu, time and pl
 
 TEST_CASE("NewCPUId and TSCWrap set the time, also backwards") {
   for (const order o : {order::little, order::big}) {
-    const auto found = events_of_block(begun_block(o, 5).function(0, 1, 1).wrap(10).function(0, 2, 1).cpu(4, 5).function(0, 3, 1).wrap(~std::uint64_t{0}).function(0, 4, 2));
+    const auto found = events_of_block(begun_block(o, 5)
+                                           .function(0, 1, 1)
+                                           .wrap(10)
+                                           .function(0, 2, 1)
+                                           .cpu(4, 5)
+                                           .function(0, 3, 1)
+                                           .wrap(~std::uint64_t{0})
+                                           .function(0, 4, 2));
     CHECK(times(found) == std::vector<std::uint64_t>{1001, 11, 6, 1});
     CHECK(found[1].cpu == 300);
     CHECK(found[2].cpu == 4);
@@ -87,7 +104,8 @@ TEST_CASE("NewCPUId and TSCWrap set the time, also backwards") {
 TEST_CASE("custom events of versions 1 to 3 have a time of their own and leave the thread's alone") {
   for (const order o : {order::little, order::big}) {
     for (unsigned version = 1; version <= 3; ++version) {
-      const auto found = events_of_block(begun_block(o, version).function(0, 1, 1).custom("a", 0, 5000, 77).function(1, 1, 1));
+      const auto found =
+          events_of_block(begun_block(o, version).function(0, 1, 1).custom("a", 0, 5000, 77).function(1, 1, 1));
       REQUIRE(found.size() == 3);
       CHECK(times(found) == std::vector<std::uint64_t>{1001, 5000, 1002});
       CHECK(found[1].kind == "custom");
@@ -109,7 +127,8 @@ TEST_CASE("custom events of version 4 have a time and a cpu of their own") {
 
 TEST_CASE("events of version 5 move the time by a signed delta") {
   for (const order o : {order::little, order::big}) {
-    const auto found = events_of_block(begun_block(o, 5).custom("x", 10).function(0, 1, 1).custom("y", -500).typed("zz", 65535, -1).function(1, 1, 2));
+    const auto found = events_of_block(
+        begun_block(o, 5).custom("x", 10).function(0, 1, 1).custom("y", -500).typed("zz", 65535, -1).function(1, 1, 2));
     CHECK(times(found) == std::vector<std::uint64_t>{1010, 1011, 511, 510, 512});
     CHECK(found[3].kind == "typed");
     CHECK(found[3].type == 65535);
@@ -131,7 +150,8 @@ TEST_CASE("typed events of versions 2 to 4 have a time of their own") {
 TEST_CASE("call arguments are attached to the function record before them, whatever its action") {
   for (const order o : {order::little, order::big}) {
     for (unsigned action = 0; action < 4; ++action) {
-      const auto found = events_of_block(begun_block(o, 5).function(action, 1, 1).argument(1).argument(~std::uint64_t{0}).function(1, 1, 1));
+      const auto found = events_of_block(
+          begun_block(o, 5).function(action, 1, 1).argument(1).argument(~std::uint64_t{0}).function(1, 1, 1));
       REQUIRE(found.size() == 2);
       CHECK(found[0].kind == "enter");
       CHECK(found[0].arguments == std::vector<std::uint64_t>{1, ~std::uint64_t{0}});
@@ -142,9 +162,13 @@ TEST_CASE("call arguments are attached to the function record before them, whate
 }
 
 TEST_CASE("an enter that logs arguments is told from one that does not") {
-  const auto file = xray_builder(order::little).header().block(begun_block(order::little, 5).function(0, 1, 1).function(3, 2, 1).function(0, 3, 1).argument(4));
+  const auto file =
+      xray_builder(order::little)
+          .header()
+          .block(begun_block(order::little, 5).function(0, 1, 1).function(3, 2, 1).function(0, 3, 1).argument(4));
   std::vector<bool> flags;
-  for_each_event(*xray::open(file.view()), [&](const event& e) { flags.push_back(e.with_arguments); }, [](const fault&) {});
+  for_each_event(
+      *xray::open(file.view()), [&](const event& e) { flags.push_back(e.with_arguments); }, [](const fault&) {});
   CHECK(flags == std::vector<bool>{false, true, true});
 }
 
@@ -167,7 +191,8 @@ TEST_CASE("the rest of a version 1 buffer is not read") {
     const auto body = begun_block(o, 1).function(0, 1, 1).function(1, 1, 1);
     // Rubbish behind EndOfBuffer that would decode: old function records.
     for (const unsigned rubbish : {0x00U, 0x0fU, 0xffU}) {
-      CHECK(events_in(xray_builder(o, 1).header(4096).block(body, 4096, rubbish).block(body, 4096, rubbish)).size() == 4);
+      CHECK(events_in(xray_builder(o, 1).header(4096).block(body, 4096, rubbish).block(body, 4096, rubbish)).size() ==
+            4);
     }
   }
 }
@@ -219,7 +244,8 @@ TEST_CASE("a record that crosses its block's end is told from one that crosses t
 }
 
 TEST_CASE("events_of stops at the first fault and says where") {
-  const auto file = xray_builder(order::little).header().block(begun_block(order::little, 5).function(0, 1, 1).function(7, 1, 1));
+  const auto file =
+      xray_builder(order::little).header().block(begun_block(order::little, 5).function(0, 1, 1).function(7, 1, 1));
   const auto opened = xray::open(file.view());
   const auto first = *fdr_blocks<order::little>(*opened).begin();
   const auto events = events_of<order::little>(first, 5);

@@ -57,7 +57,8 @@ const verdicts verifier{
     {"CallArg", {"NewCPUId", "TSCWrap", "CustomEvent", "TypedEvent", "Function", "EndOfBuffer", "CallArg"}},
     {"EndOfBuffer", {}},
 };
-const std::set<std::string> may_end{"EndOfBuffer", "NewCPUId", "CustomEvent", "TypedEvent", "Function", "CallArg", "TSCWrap"};
+const std::set<std::string> may_end{"EndOfBuffer", "NewCPUId", "CustomEvent", "TypedEvent",
+                                    "Function",    "CallArg",  "TSCWrap"};
 
 /// LLVM's name for each schema of the format.
 template <class S>
@@ -117,7 +118,8 @@ constexpr bool check_kinds() {
 static_assert(check_kinds());
 
 constexpr bool check_constant() {
-  const auto file = xray_builder(order::big, 5).preamble(7, 8).cpu(2, 100).function(0, 1, 5).custom("ab", -3).function(1, 1, 6);
+  const auto file =
+      xray_builder(order::big, 5).preamble(7, 8).cpu(2, 100).function(0, 1, 5).custom("ab", -3).function(1, 1, 6);
   std::uint64_t sum = 0, payload = 0;
   const auto error = for_each(fdr_records<order::big>(file.view(), {5}), [&](const auto& item) {
     if (const auto call = get_if<function_record>(item)) sum += call[function_record::tsc_delta];
@@ -303,7 +305,11 @@ TEST_CASE("the size of an event's payload is at least 1 and lies inside the data
 TEST_CASE("payloads of any length leave the records behind them unaligned and readable") {
   for_both_orders([](auto o) {
     for (std::size_t size = 1; size < 40; ++size) {
-      const auto file = begun(o(), 5).custom(std::string(size, 'p'), 1).function(0, 9, 1).typed(std::string(size, 'q'), 1, 1).function(1, 9, 1);
+      const auto file = begun(o(), 5)
+                            .custom(std::string(size, 'p'), 1)
+                            .function(0, 9, 1)
+                            .typed(std::string(size, 'q'), 1, 1)
+                            .function(1, 9, 1);
       CHECK_FALSE(validate<o()>(file));
       std::vector<std::uint64_t> offsets;
       for (const auto item : fdr_records<o()>(file.view(), {5}, 1000)) {
@@ -334,7 +340,9 @@ TEST_CASE("salvage goes on in the next block and counts what it skipped") {
     file.extents(64 + 8).append(begun(o(), 5).function(0, 1, 1).view());
     std::vector<fault> faults;
     std::size_t count = 0;
-    for_each_salvaging(fdr_records<o()>(file.view(), {5}), [&](const auto&) { ++count; }, [&](const fault& f) { faults.push_back(f); });
+    for_each_salvaging(
+        fdr_records<o()>(file.view(), {5}), [&](const auto&) { ++count; },
+        [&](const fault& f) { faults.push_back(f); });
     CHECK(count == 11);
     CHECK(faults == std::vector<fault>{{errc::unknown_record, 80, second - 80}});
   });
@@ -353,7 +361,8 @@ TEST_CASE("for_each_run gives the function records in runs and all others one by
     std::vector<std::size_t> runs;
     std::size_t others = 0;
     const auto error = for_each_run(
-        fdr_records<o()>(file.view(), {5}), [&](const auto& run) { runs.push_back(run.size()); }, [&](const auto&) { ++others; });
+        fdr_records<o()>(file.view(), {5}), [&](const auto& run) { runs.push_back(run.size()); },
+        [&](const auto&) { ++others; });
     CHECK_FALSE(error);
     CHECK(runs == expected);
     CHECK(others == 4 + expected.size());

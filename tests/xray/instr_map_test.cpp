@@ -24,17 +24,31 @@ struct sled_bytes {
 };
 
 /// A 64-bit ELF file, little-endian, of which only the section xray_instr_map matters.
-std::vector<std::byte> elf_with_map(const std::vector<sled_bytes>& sleds, std::uint64_t section_address, std::size_t cut = 0) {
+std::vector<std::byte> elf_with_map(const std::vector<sled_bytes>& sleds, std::uint64_t section_address,
+                                    std::size_t cut = 0) {
   byte_builder map;
   for (const auto& sled : sleds) map.u64(sled.address).u64(sled.function).u8(sled.kind).u8(1).u8(sled.version).fill(13);
   const std::size_t map_size = map.size() - cut;
   constexpr std::size_t header = 64, names = 28;
   byte_builder file;
   file.u8(0x7f).text("ELF").u8(2).u8(1).u8(1).fill(9);
-  file.u16(3).u16(62).u32(1).u64(0).u64(0).u64(header + names + map_size).u32(0).u16(64).u16(56).u16(0).u16(64).u16(3).u16(2);
+  file.u16(3)
+      .u16(62)
+      .u32(1)
+      .u64(0)
+      .u64(0)
+      .u64(header + names + map_size)
+      .u32(0)
+      .u16(64)
+      .u16(56)
+      .u16(0)
+      .u16(64)
+      .u16(3)
+      .u16(2);
   file.fill(1).text("xray_instr_map").u8(0).text(".shstrtab").fill(3);
   file.append(map.view().subspan(0, map_size));
-  const auto section = [&](unsigned name, unsigned type, std::uint64_t address, std::uint64_t offset, std::uint64_t size) {
+  const auto section = [&](unsigned name, unsigned type, std::uint64_t address, std::uint64_t offset,
+                           std::uint64_t size) {
     file.u32(name).u32(type).u64(2).u64(address).u64(offset).u64(size).u32(0).u32(0).u64(1).u64(0);
   };
   section(0, 0, 0, 0, 0);
@@ -52,7 +66,8 @@ result<xray::instr_map> map_of(const std::vector<std::byte>& file) {
 }  // namespace
 
 TEST_CASE("sleds of versions 0 and 1 hold absolute addresses and ids grow with the function") {
-  const auto map = map_of(elf_with_map({{0x1000, 0x1000, 0, 0}, {0x1010, 0x1000, 1, 0}, {0x1020, 0x1020, 3, 1}, {0x1030, 0x1020, 2, 1}}, 0x5000));
+  const auto map = map_of(elf_with_map(
+      {{0x1000, 0x1000, 0, 0}, {0x1010, 0x1000, 1, 0}, {0x1020, 0x1020, 3, 1}, {0x1030, 0x1020, 2, 1}}, 0x5000));
   REQUIRE(map);
   REQUIRE(map->sleds().size() == 4);
   CHECK(map->function_count() == 2);
@@ -67,7 +82,8 @@ TEST_CASE("sleds of versions 0 and 1 hold absolute addresses and ids grow with t
 
 TEST_CASE("sleds of version 2 hold addresses relative to their own place") {
   const std::uint64_t base = 0x5000;
-  const auto map = map_of(elf_with_map({{0x1000 - base, 0x1000 - (base + 8), 0, 2}, {0x1010 - (base + 32), 0x1000 - (base + 40), 5, 2}}, base));
+  const auto map = map_of(elf_with_map(
+      {{0x1000 - base, 0x1000 - (base + 8), 0, 2}, {0x1010 - (base + 32), 0x1000 - (base + 40), 5, 2}}, base));
   REQUIRE(map);
   CHECK(map->sleds()[0].address == 0x1000);
   CHECK(map->sleds()[1].address == 0x1010);
@@ -119,7 +135,8 @@ TEST_CASE("the map of a real position-independent program leads to the names of 
 }
 
 TEST_CASE("a parallel walk over blocks gives the totals of the serial one") {
-  for (const char* name : {"xray/c19/fdr-smallbuf.xray", "xray/syn/syn-fdr-v5-be.xray", "xray/c19/cut-fdr-threads-61.xray"}) {
+  for (const char* name :
+       {"xray/c19/fdr-smallbuf.xray", "xray/syn/syn-fdr-v5-be.xray", "xray/c19/cut-fdr-threads-61.xray"}) {
     CAPTURE(name);
     const auto bytes = test::read_file(test::data_path(name));
     const auto log = xray::open(bytes);
@@ -134,15 +151,18 @@ TEST_CASE("a parallel walk over blocks gives the totals of the serial one") {
       ++to.by_thread[event.thread];
     };
     totals serial;
-    xray::for_each_event(*log, [&](const xray::event& event) { add(serial, event); }, [&](const fault&) { ++serial.faults; });
+    xray::for_each_event(
+        *log, [&](const xray::event& event) { add(serial, event); }, [&](const fault&) { ++serial.faults; });
     const auto index = xray::index_blocks(*log);
     for (const unsigned threads : {1U, 2U, 5U}) {
-      const auto states = analysis::for_each_part<totals>(index.partial().size(), threads, [&](totals& to, std::size_t i) {
-        with_order(log->byte_order(), [&](auto byte_order) {
-          xray::for_each_event<byte_order()>(
-              *log, index.partial()[i].where, [&](const xray::event& event) { add(to, event); }, [&](const fault&) { ++to.faults; });
-        });
-      });
+      const auto states =
+          analysis::for_each_part<totals>(index.partial().size(), threads, [&](totals& to, std::size_t i) {
+            with_order(log->byte_order(), [&](auto byte_order) {
+              xray::for_each_event<byte_order()>(
+                  *log, index.partial()[i].where, [&](const xray::event& event) { add(to, event); },
+                  [&](const fault&) { ++to.faults; });
+            });
+          });
       totals all;
       for (const auto& state : states) {
         all.events += state.events;

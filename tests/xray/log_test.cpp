@@ -15,7 +15,8 @@ constexpr bool check_open() {
     for (unsigned version = 1; version <= 5; ++version) {
       const xray_builder file = xray_builder(o, version).header(8192, 1, 2500000000);
       const auto opened = xray::open(file.view());
-      if (!opened || opened->version() != version || opened->type() != log_type::fdr || opened->byte_order() != o) return false;
+      if (!opened || opened->version() != version || opened->type() != log_type::fdr || opened->byte_order() != o)
+        return false;
       if (!opened->constant_tsc() || !opened->nonstop_tsc() || opened->ticks_per_second() != 2500000000) return false;
       if (opened->buffer_size() != 8192 || !opened->body().empty() || opened->bytes().size() != 32) return false;
       const auto basic = xray::open(xray_builder(o, version).header(0, 0).view());
@@ -60,7 +61,9 @@ TEST_CASE("flags other than the two that have a meaning are ignored") {
 }
 
 TEST_CASE("ticks become nanoseconds exactly, for any frequency") {
-  const auto log_of = [](std::uint64_t frequency) { return *xray::open(xray_builder(order::little).header(0, 1, frequency).view()); };
+  const auto log_of = [](std::uint64_t frequency) {
+    return *xray::open(xray_builder(order::little).header(0, 1, frequency).view());
+  };
   // The views above are gone, but to_ns reads only decoded members.
   CHECK(log_of(0).to_ns(12345) == 12345);
   CHECK(log_of(1000000000).to_ns(1800000000000000001) == 1800000000000000001);
@@ -78,7 +81,9 @@ TEST_CASE("ticks become nanoseconds exactly, for any frequency") {
 }
 
 TEST_CASE("a clock that is finer than a nanosecond by far keeps its time") {
-  const auto log_of = [](std::uint64_t frequency) { return *xray::open(xray_builder(order::little).header(0, 1, frequency).view()); };
+  const auto log_of = [](std::uint64_t frequency) {
+    return *xray::open(xray_builder(order::little).header(0, 1, frequency).view());
+  };
   // Half a second, and the ticks just below a second: times 10^9 these rests would not fit 64 bits.
   CHECK(log_of(std::uint64_t{1} << 63).to_ns(std::uint64_t{1} << 62) == 500000000);
   CHECK(log_of(18446744074).to_ns(18446744073) == 1024819115);

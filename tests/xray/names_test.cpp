@@ -12,7 +12,8 @@ TEST_CASE("functions are named by the symbols at the addresses of the instrument
   const auto program = test::read_file(test::data_path("xray/bin/workload-19"));
   const auto names = xray::function_names::open(program);
   REQUIRE(names);
-  // llvm-xray has worker((anonymous namespace)::Ctx*, char const*): tests/data/xray/expected/c19/fdr-threads/account-names.csv.
+  // llvm-xray has worker((anonymous namespace)::Ctx*, char const*):
+  // tests/data/xray/expected/c19/fdr-threads/account-names.csv.
   CHECK((*names)[1].source == "xray-workload.cpp");
   CHECK((*names)[1].function == "_Z6workerPN12_GLOBAL__N_13CtxEPKc");
   CHECK_FALSE(names->knows(0));

@@ -129,7 +129,8 @@ TEST_CASE("a damaged path takes the rest of its block with it, and no more") {
     CHECK(damaged.paths.size() == 2);
     CHECK(damaged.faults == std::vector<fault>{{code, 72, 60}});
   }
-  // No end of the path: the numbers behind it are taken for functions, up to one that cannot be or to the end of the block.
+  // No end of the path: the numbers behind it are taken for functions, up to one that cannot be or to the end of the
+  // block.
   auto bytes = sample(order::little).bytes();
   for (std::size_t at = 112; at < 132; at += 4) store<order::little>(bytes.data() + at, std::int32_t{5});
   const walked endless(bytes);

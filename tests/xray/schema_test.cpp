@@ -28,16 +28,19 @@ constexpr bool round_trips(const std::array<std::byte, N>& from) {
   return same == from && back == from;
 }
 
-constexpr auto header_le = bytes<5, 0, 1, 0, 3, 0, 0, 0, 0x00, 0x5e, 0xd0, 0xb2, 0, 0, 0, 0, 0, 0x10, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8>;
-constexpr auto header_be = bytes<0, 5, 0, 1, 0x80, 0, 0, 0, 0, 0, 0, 0, 0xb2, 0xd0, 0x5e, 0, 0, 0, 0, 0, 0, 0, 0x10, 0, 1, 2, 3, 4, 5, 6, 7, 8>;
+constexpr auto header_le = bytes<5, 0, 1, 0, 3, 0, 0, 0, 0x00, 0x5e, 0xd0, 0xb2, 0, 0, 0, 0, 0, 0x10, 0, 0, 0, 0, 0, 0,
+                                 1, 2, 3, 4, 5, 6, 7, 8>;
+constexpr auto header_be = bytes<0, 5, 0, 1, 0x80, 0, 0, 0, 0, 0, 0, 0, 0xb2, 0xd0, 0x5e, 0, 0, 0, 0, 0, 0, 0, 0x10, 0,
+                                 1, 2, 3, 4, 5, 6, 7, 8>;
 
 constexpr bool check_header() {
   const record<file_header, order::little> le(header_le.data());
   const record<file_header, order::big> be(header_be.data());
   return le[file_header::version] == 5 && le[file_header::type] == log_type::fdr && le[file_header::constant_tsc] &&
-         le[file_header::nonstop_tsc] && le[file_header::cycle_frequency] == 3000000000 && le[file_header::buffer_size] == 4096 &&
-         be[file_header::version] == 5 && be[file_header::type] == log_type::fdr && be[file_header::constant_tsc] &&
-         !be[file_header::nonstop_tsc] && be[file_header::cycle_frequency] == 3000000000 && be[file_header::buffer_size] == 4096 &&
+         le[file_header::nonstop_tsc] && le[file_header::cycle_frequency] == 3000000000 &&
+         le[file_header::buffer_size] == 4096 && be[file_header::version] == 5 &&
+         be[file_header::type] == log_type::fdr && be[file_header::constant_tsc] && !be[file_header::nonstop_tsc] &&
+         be[file_header::cycle_frequency] == 3000000000 && be[file_header::buffer_size] == 4096 &&
          round_trips<order::little, file_header>(header_le) && round_trips<order::big, file_header>(header_be);
 }
 
@@ -115,10 +118,10 @@ constexpr bool check_metadata() {
 }
 static_assert(check_metadata<order::little>() && check_metadata<order::big>());
 
-constexpr auto basic_le = bytes<0, 0, 7, 3, 0xfd, 0xff, 0xff, 0x7f, 1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 0, 0, 10, 0, 0, 0, 0xaa, 0xaa, 0xaa, 0xaa,
-                                0xaa, 0xaa, 0xaa, 0xaa>;
-constexpr auto argument_be = bytes<0, 1, 0xaa, 0xaa, 0x80, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0, 10, 1, 2, 3, 4, 5, 6, 7, 8, 0xaa, 0xaa, 0xaa, 0xaa, 0xaa,
-                                   0xaa, 0xaa, 0xaa>;
+constexpr auto basic_le = bytes<0, 0, 7, 3, 0xfd, 0xff, 0xff, 0x7f, 1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 0, 0, 10, 0, 0, 0,
+                                0xaa, 0xaa, 0xaa, 0xaa, 0xaa, 0xaa, 0xaa, 0xaa>;
+constexpr auto argument_be = bytes<0, 1, 0xaa, 0xaa, 0x80, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0, 10, 1, 2, 3, 4, 5, 6, 7, 8,
+                                   0xaa, 0xaa, 0xaa, 0xaa, 0xaa, 0xaa, 0xaa, 0xaa>;
 
 constexpr bool check_basic() {
   const record<basic_function_record, order::little> item(basic_le.data());
@@ -128,8 +131,9 @@ constexpr bool check_basic() {
   return item[f::record_type] == 0 && item[f::cpu] == 7 && item[f::action] == function_action::enter_args &&
          item[f::function_id] == 0x7ffffffd && item[f::tsc] == 0x0807060504030201 && item[f::thread_id] == 9 &&
          item[f::process_id] == 10 && round_trips<order::little, f>(basic_le) && argument[a::record_type] == 1 &&
-         argument[a::function_id] == std::int32_t{-0x7fffffff - 1} && argument[a::thread_id] == 9 && argument[a::process_id] == 10 &&
-         argument[a::argument] == 0x0102030405060708 && round_trips<order::big, a>(argument_be);
+         argument[a::function_id] == std::int32_t{-0x7fffffff - 1} && argument[a::thread_id] == 9 &&
+         argument[a::process_id] == 10 && argument[a::argument] == 0x0102030405060708 &&
+         round_trips<order::big, a>(argument_be);
 }
 static_assert(check_basic());
 

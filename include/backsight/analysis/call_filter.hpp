@@ -17,13 +17,14 @@
 
 namespace backsight::analysis {
 
-/// Which calls of a trace to show, by all choices at once: those by functions look at the whole stack, `levels` counts what these
-/// leave, and `at_least` measures that. For another order choose of what was chosen. Times are ticks of the trace.
+/// Which calls of a trace to show, by all choices at once: those by functions look at the whole stack, `levels` counts
+/// what these leave, and `at_least` measures that. For another order choose of what was chosen. Times are ticks of the
+/// trace.
 struct call_choice {
   /// Threads to show; all when empty.
   std::function<bool(std::int64_t process, std::uint64_t thread)> threads{};
-  /// The span of time to show: calls that are open at its begin begin there, those that are open at its end end there, so that paths
-  /// are whole and the times of a thread add up to the span.
+  /// The span of time to show: calls that are open at its begin begin there, those that are open at its end end there,
+  /// so that paths are whole and the times of a thread add up to the span.
   std::uint64_t begin = 0;
   std::uint64_t end = std::numeric_limits<std::uint64_t>::max();
   /// Functions to show with what they call; all when empty.
@@ -173,8 +174,8 @@ class chosen_calls {
 
 }  // namespace detail
 
-/// The calls of a trace that `choice` leaves, as a call_trace; the trace must outlive it. The predicates are asked while parts are
-/// walked.
+/// The calls of a trace that `choice` leaves, as a call_trace; the trace must outlive it. The predicates are asked
+/// while parts are walked.
 template <call_trace T>
 [[nodiscard]] auto chosen(const T& trace, call_choice choice) {
   auto make = [kept = std::move(choice)] { return detail::chosen_calls<typename T::event_type>(kept); };

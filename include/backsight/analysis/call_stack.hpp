@@ -10,8 +10,8 @@
 
 namespace backsight::analysis {
 
-/// A call that has ended: which function, on which level of the stack (0 is the outermost), how long it took, and how much
-/// of that was its own. Times are ticks of the trace.
+/// A call that has ended: which function, on which level of the stack (0 is the outermost), how long it took, and how
+/// much of that was its own. Times are ticks of the trace.
 struct finished_call {
   std::uint64_t function = 0;
   std::size_t depth = 0;
@@ -34,11 +34,11 @@ struct call_faults {
   }
 };
 
-/// The stack of one thread, rebuilt from enters and exits: an exit closes the nearest open call of its function, and with
-/// it all calls above, whose own exits are missing (an exception or longjmp left them, or the recorder lost them). An exit
-/// of a function that is not open is counted and changes nothing. A tail exit ends its function as an exit does.
-/// Each event costs O(1) when calls nest, and O(1) on average whatever the trace holds. Allocates only when the stack grows
-/// beyond its deepest point so far, and in traces with very many exits of functions that are not open.
+/// The stack of one thread, rebuilt from enters and exits: an exit closes the nearest open call of its function, and
+/// with it all calls above, whose own exits are missing (an exception or longjmp left them, or the recorder lost them).
+/// An exit of a function that is not open is counted and changes nothing. A tail exit ends its function as an exit
+/// does. Each event costs O(1) when calls nest, and O(1) on average whatever the trace holds. Allocates only when the
+/// stack grows beyond its deepest point so far, and in traces with very many exits of functions that are not open.
 class call_stack {
  public:
   struct frame {
@@ -55,7 +55,8 @@ class call_stack {
   [[gnu::always_inline]] void on(const Event& event, OnEnter&& on_enter, OnCall&& on_call) {
     const event_kind kind = event.kind;
     if (kind == event_kind::enter) {
-      if (counting_) [[unlikely]] ++open_[event.function];
+      if (counting_) [[unlikely]]
+        ++open_[event.function];
       frames_.push_back({event.function, event.time, 0, 0});
       on_enter(frames_.back(), frames_.size() - 1);
     } else if (kind != event_kind::mark) {
@@ -78,8 +79,9 @@ class call_stack {
   /// Steps that exits of functions that are not open may cost before it is counted what is open.
   static constexpr std::size_t patience = std::size_t{1} << 16;
 
-  /// One more than the index of the nearest frame of the function; 0 when it is not open. Searches for what is open are paid
-  /// for by the frames that then close; without counting, a hostile trace could have each exit search the whole stack in vain.
+  /// One more than the index of the nearest frame of the function; 0 when it is not open. Searches for what is open are
+  /// paid for by the frames that then close; without counting, a hostile trace could have each exit search the whole
+  /// stack in vain.
   [[nodiscard]] std::size_t find_below(std::uint64_t function) {
     if (counting_ && !open_.contains(function)) return 0;
     std::size_t match = frames_.size();
@@ -113,7 +115,8 @@ class call_stack {
       if (depth != 0) frames_[depth - 1].in_callees += duration;
       on_call(finished_call{top.function, depth, top.start, duration, self, frames_.size() == match}, top);
       frames_.pop_back();
-      if (counting_) [[unlikely]] forget(top.function);
+      if (counting_) [[unlikely]]
+        forget(top.function);
     }
   }
 

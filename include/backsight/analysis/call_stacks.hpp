@@ -10,7 +10,8 @@
 
 namespace backsight::analysis {
 
-/// The stacks of all threads of a part. An event of the same thread as the one before costs a comparison, others a look-up.
+/// The stacks of all threads of a part. An event of the same thread as the one before costs a comparison, others a
+/// look-up.
 class call_stacks {
  public:
   call_stacks() = default;

@@ -89,9 +89,7 @@ class call_tree {
     [[nodiscard]] friend bool operator==(const edge&, const edge&) = default;
   };
   struct edge_hash {
-    [[nodiscard]] std::size_t operator()(const edge& e) const noexcept {
-      return hash_of_pair(e.function, e.parent);
-    }
+    [[nodiscard]] std::size_t operator()(const edge& e) const noexcept { return hash_of_pair(e.function, e.parent); }
   };
 
   call_stacks stacks_;

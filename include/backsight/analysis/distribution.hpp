@@ -9,8 +9,8 @@
 namespace backsight::analysis {
 
 /// All values of a set of numbers, exact, in little memory: the first 4096 are stored as they are; when there are more,
-/// numbers below 65536 are counted one by one in pages of 256, and only larger ones are stored. Memory stays in proportion
-/// to what was added. Adding costs a few loads; any rank can be asked for.
+/// numbers below 65536 are counted one by one in pages of 256, and only larger ones are stored. Memory stays in
+/// proportion to what was added. Adding costs a few loads; any rank can be asked for.
 class distribution {
  public:
   void add(std::uint64_t value) {
@@ -66,8 +66,8 @@ class distribution {
     sorted_ = true;
     return stored_[static_cast<std::size_t>(rank)];
   }
-  /// The value at rank floor(count * numerator / denominator), as llvm-xray has it: no interpolation. `all` is sum_up().
-  /// Precondition: all.count is not 0 and the fraction is below 1.
+  /// The value at rank floor(count * numerator / denominator), as llvm-xray has it: no interpolation. `all` is
+  /// sum_up(). Precondition: all.count is not 0 and the fraction is below 1.
   [[nodiscard]] std::uint64_t quantile(const totals& all, std::uint64_t numerator, std::uint64_t denominator) {
     return at_rank(all.count / denominator * numerator + all.count % denominator * numerator / denominator);
   }

@@ -9,9 +9,9 @@
 
 namespace backsight::analysis {
 
-/// A call_trace with events left out or moved: `make()` gives a filter for each part, with `on(event, next)`, which calls
-/// `next(event)` for what stays, and maybe `finish(next)` for the end of the part. It is called by several threads at once. A view:
-/// the trace must outlive it.
+/// A call_trace with events left out or moved: `make()` gives a filter for each part, with `on(event, next)`, which
+/// calls `next(event)` for what stays, and maybe `finish(next)` for the end of the part. It is called by several
+/// threads at once. A view: the trace must outlive it.
 template <call_trace T, class Make>
 class filtered_trace {
  public:

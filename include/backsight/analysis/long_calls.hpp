@@ -11,8 +11,9 @@
 
 namespace backsight::analysis {
 
-/// The calls that take `least` or longer, in the ticks of a trace, and those that do not end: holds calls back until that is known. Keeps a stack for each thread, and the calls on top of it that
-/// are held back with what came behind them.
+/// The calls that take `least` or longer, in the ticks of a trace, and those that do not end: holds calls back until
+/// that is known. Keeps a stack for each thread, and the calls on top of it that are held back with what came behind
+/// them.
 template <call_event Event>
 class long_calls {
  public:

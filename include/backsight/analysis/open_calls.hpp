@@ -10,9 +10,9 @@
 
 namespace backsight::analysis {
 
-/// How many calls of each function are open on each stack of a part. A look costs a load and a comparison while a function is
-/// called on one stack, and a look-up by hash when another stack had it last. Memory grows with the functions that were called
-/// and the calls that are open, not with the product of functions and stacks.
+/// How many calls of each function are open on each stack of a part. A look costs a load and a comparison while a
+/// function is called on one stack, and a look-up by hash when another stack had it last. Memory grows with the
+/// functions that were called and the calls that are open, not with the product of functions and stacks.
 class open_calls {
  public:
   /// A call of `function` begins on `stack`; gives how many of it were open there before.

@@ -9,10 +9,10 @@
 
 namespace backsight::analysis {
 
-/// Works on `count` independent parts (blocks, tasks, windows) with `threads` threads and gives one state for each thread:
-/// `work(state, index)` is called once for each index, each state by one thread only. The caller adds the states up; which
-/// thread took which part is not fixed, so that states must add up in any order. With one thread nothing is started.
-/// `work` must not throw; std::system_error comes through where the system refuses a thread.
+/// Works on `count` independent parts (blocks, tasks, windows) with `threads` threads and gives one state for each
+/// thread: `work(state, index)` is called once for each index, each state by one thread only. The caller adds the
+/// states up; which thread took which part is not fixed, so that states must add up in any order. With one thread
+/// nothing is started. `work` must not throw; std::system_error comes through where the system refuses a thread.
 template <class State, class Work>
 [[nodiscard]] std::vector<State> for_each_part(std::size_t count, unsigned threads, Work&& work) {
   threads = static_cast<unsigned>(std::clamp<std::size_t>(count, 1, std::max(threads, 1U)));

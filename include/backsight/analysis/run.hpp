@@ -28,10 +28,10 @@ void run_part(const Part& part, A& analyzer, OnFault&& on_fault) {
   backsight::detail::end_part(analyzer, part);
 }
 
-/// Gives all items of a trace to an analyzer and returns it; `on_fault(file, fault)` is called for what cannot be read. With more
-/// than one job parts are worked on at the same time by copies of `analyzer`, which are merged in the order of the parts, so
-/// that the result is the same for any number of jobs; faults are then told at the end, in the same order, by the caller's thread.
-/// Precondition: `analyzer` holds nothing yet but its settings.
+/// Gives all items of a trace to an analyzer and returns it; `on_fault(file, fault)` is called for what cannot be read.
+/// With more than one job parts are worked on at the same time by copies of `analyzer`, which are merged in the order
+/// of the parts, so that the result is the same for any number of jobs; faults are then told at the end, in the same
+/// order, by the caller's thread. Precondition: `analyzer` holds nothing yet but its settings.
 template <parted_trace T, class A, class OnFault>
   requires mergeable_analyzer<A>
 [[nodiscard]] A run(const T& trace, A analyzer, OnFault&& on_fault, unsigned jobs = 1) {
@@ -40,7 +40,8 @@ template <parted_trace T, class A, class OnFault>
     for (std::size_t i = 0; i < parts; ++i) run_part(trace.part(i), analyzer, on_fault);
     return analyzer;
   }
-  // Runs of parts that lie side by side: few enough that merging costs little, enough that no job waits long for another.
+  // Runs of parts that lie side by side: few enough that merging costs little, enough that no job waits long for
+  // another.
   struct piece {
     std::optional<A> analyzer;
     std::vector<file_fault> faults;
@@ -64,8 +65,8 @@ template <parted_trace T, class A, class OnFault>
   return analyzer;
 }
 
-/// Gives each part to an analyzer of its own, which `make()` makes, and returns them in the order of the parts; the result is the
-/// same for any number of jobs. `make` is called from several threads at once. Faults as for run().
+/// Gives each part to an analyzer of its own, which `make()` makes, and returns them in the order of the parts; the
+/// result is the same for any number of jobs. `make` is called from several threads at once. Faults as for run().
 template <parted_trace T, class Make, class OnFault>
 [[nodiscard]] auto run_each(const T& trace, Make&& make, OnFault&& on_fault, unsigned jobs = 1) {
   using analyzer = decltype(make());

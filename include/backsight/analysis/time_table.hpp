@@ -14,8 +14,8 @@
 
 namespace backsight::analysis {
 
-/// Calls and times by function, thread or process, as a report shows them. In the total of a function that calls itself time counts
-/// once, however many of its calls are open.
+/// Calls and times by function, thread or process, as a report shows them. In the total of a function that calls itself
+/// time counts once, however many of its calls are open.
 class time_table {
  public:
   enum class rows : std::uint8_t { functions, threads, processes };

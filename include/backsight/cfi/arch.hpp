@@ -20,12 +20,15 @@ namespace backsight::cfi {
 /// | `register_count` | a frame holds the registers below this number |
 /// | `stack_pointer`, `frame_pointer` | their registers; that of the frame pointer is one of `saved` |
 /// | `return_address` | the column of the return address where a CIE names none else |
-/// | `saved` | the registers that a callee preserves besides the stack pointer: the lanes of a table's rules, in this order, which is part of the table format |
+/// | `saved` | the registers that a callee preserves besides the stack pointer: the lanes of a table's rules, in this
+/// order, which is part of the table format |
 /// | `return_address_is_pc` | that column stands for the pc itself, and expressions may read it |
-/// | `signs_return_addresses` | rows may say that a return address is signed, by the call frame instruction AArch64 has for it |
+/// | `signs_return_addresses` | rows may say that a return address is signed, by the call frame instruction AArch64 has
+/// for it |
 /// | `pushes_return_addresses` | a call pushes the return address, as the word below the CFA |
 /// | `code_address(value)` | a return address as an address of code: without signature or the Thumb bit |
-/// | `frame_record_offset` | where the pair of frame pointer and return address lies that frame pointers lead to, counted from the frame pointer |
+/// | `frame_record_offset` | where the pair of frame pointer and return address lies that frame pointers lead to,
+/// counted from the frame pointer |
 /// | `frame_record_return_address` | the return address in that pair; the caller's frame pointer is its first word |
 /// | `frame_record_size` | from the pair to the caller's stack pointer |
 template <class A>

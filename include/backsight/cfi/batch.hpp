@@ -141,7 +141,7 @@ class batch_lane {
   std::uint64_t cfa_ = 0;
   std::uint64_t return_address_at_ = 0;
   const mapped_object* object_ = nullptr;  // Where the last rule was looked up.
-  bool of_signal_ = false;  // The caller's pc is the interrupted instruction.
+  bool of_signal_ = false;                 // The caller's pc is the interrupted instruction.
 };
 
 }  // namespace detail

@@ -16,8 +16,8 @@
 
 namespace backsight::cfi {
 
-/// Where the registers of a machine lie among those of a core file's thread, counted in words. Source: struct user_regs_struct
-/// (x86), user_pt_regs (AArch64), user_regs (ARM), user_regs_struct (RISC-V) of Linux.
+/// Where the registers of a machine lie among those of a core file's thread, counted in words. Source: struct
+/// user_regs_struct (x86), user_pt_regs (AArch64), user_regs (ARM), user_regs_struct (RISC-V) of Linux.
 template <class Arch>
 struct core_registers;
 
@@ -51,8 +51,8 @@ struct core_registers<arch::riscv64> {
                                                    16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31};
 };
 
-/// The innermost frame of a core file's thread from its registers as the kernel lays them out (elf::core_thread::registers); absent
-/// where there are too few bytes. Registers that are not among them are lost.
+/// The innermost frame of a core file's thread from its registers as the kernel lays them out
+/// (elf::core_thread::registers); absent where there are too few bytes. Registers that are not among them are lost.
 template <class Arch>
 [[nodiscard]] constexpr std::optional<frame<Arch>> first_frame(byte_view registers, order byte_order) noexcept {
   using places = core_registers<Arch>;

@@ -69,7 +69,9 @@ class row_machine {
   constexpr void begin(const fde& f) noexcept { start(f.begin, f.end, f.instructions, f.instructions_end); }
 
   /// Goes to the next row; false at the end and after an error. The last row reaches to the end of the FDE.
-  [[nodiscard]] constexpr bool next() noexcept { return run([](const row&) { return true; }); }
+  [[nodiscard]] constexpr bool next() noexcept {
+    return run([](const row&) { return true; });
+  }
 
   /// Goes to the next row that covers `address`; false when none does and after an error. Cheaper than next() until the
   /// row is found, as rows on the way are not made ready for the caller.
@@ -151,8 +153,8 @@ class row_machine {
   /// Ends the present row so many units of code further on.
   constexpr void advance(cursor<O>& from, std::uint64_t delta) noexcept {
     const std::uint64_t begin = context_.row_.begin;
-    if (delta > context_.longest_advance_ ||
-        delta * context_.cie_.code_alignment > context_.highest_address_ - begin) [[unlikely]] {
+    if (delta > context_.longest_advance_ || delta * context_.cie_.code_alignment > context_.highest_address_ - begin)
+        [[unlikely]] {
       return from.fail(errc::out_of_range);
     }
     context_.row_.end = begin + delta * context_.cie_.code_alignment;

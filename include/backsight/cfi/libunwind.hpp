@@ -11,9 +11,9 @@
 #include <backsight/cfi/unwind.hpp>
 
 /// The names of libunwind for the own architecture: a profiler that uses it includes this header instead and says
-/// `using namespace backsight::libunwind;`. What is here behaves as there, but for this: the tables of the own process are
-/// built at the first unw_init_local or unw_backtrace (which allocates, so make one outside of signal handlers), and an
-/// address space for remote unwinding is made from the mapped objects that the caller describes.
+/// `using namespace backsight::libunwind;`. What is here behaves as there, but for this: the tables of the own process
+/// are built at the first unw_init_local or unw_backtrace (which allocates, so make one outside of signal handlers),
+/// and an address space for remote unwinding is made from the mapped objects that the caller describes.
 namespace backsight::libunwind {
 
 using unw_word_t = std::uint64_t;
@@ -108,8 +108,7 @@ inline int unw_step(unw_cursor_t* cursor) noexcept {
   cfi::frame<arch>& frame = cursor->frame;
   const unw_word_t before = frame.stack_pointer();
   switch (cfi::step(frame, *cursor->objects, memory)) {
-    case cfi::stop::none:
-      return cursor->progress.goes_on(before, frame.stack_pointer(), frame.pc) ? 1 : -UNW_EBADFRAME;
+    case cfi::stop::none: return cursor->progress.goes_on(before, frame.stack_pointer(), frame.pc) ? 1 : -UNW_EBADFRAME;
     case cfi::stop::outermost: return 0;
     case cfi::stop::no_object:
     case cfi::stop::no_information: return -UNW_ENOINFO;

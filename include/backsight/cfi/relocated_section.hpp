@@ -44,9 +44,8 @@ class relocated_section {
   /// The sections of code that FDEs belong to, by their index in the file, ascending.
   [[nodiscard]] std::vector<std::uint32_t> code_sections() const {
     std::vector<std::uint32_t> found;
-    with_order(order_, [&](auto o) {
-      for_each_fde<o()>([&](const entry&, std::uint32_t code) { found.push_back(code); });
-    });
+    with_order(order_,
+               [&](auto o) { for_each_fde<o()>([&](const entry&, std::uint32_t code) { found.push_back(code); }); });
     std::sort(found.begin(), found.end());
     found.erase(std::unique(found.begin(), found.end()), found.end());
     return found;

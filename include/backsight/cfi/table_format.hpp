@@ -42,10 +42,10 @@ struct table_header {
   static constexpr field<"build_id", std::array<std::byte, 32>> build_id{};
   static constexpr field<"row_count", std::uint64_t> row_count{};
   static constexpr padding<192> reserved_end{};
-  static constexpr layout fields{magic,         checksum,    file_bytes, version,        machine,        address_size,
-                                 granule_bits,  rule_bytes,  profile,    run_count,      page_count,     rule_count,
-                                 general_bytes, block_bytes, reserved_byte, build_id_bytes, sequence_count, rare_ids,
-                                 reserved,      build_id,    row_count,  reserved_end};
+  static constexpr layout fields{
+      magic,          checksum,  file_bytes, version,    machine,       address_size, granule_bits,  rule_bytes,
+      profile,        run_count, page_count, rule_count, general_bytes, block_bytes,  reserved_byte, build_id_bytes,
+      sequence_count, rare_ids,  reserved,   build_id,   row_count,     reserved_end};
 };
 static_assert(schema<table_header>);
 

@@ -7,9 +7,10 @@ namespace backsight {
 
 /// What takes the items of a trace one by one: events of calls, references of a memtrace.
 ///
-/// This is the one protocol of all analyzers. Beside `on(item)` one may have `begin_part(part)` and `end_part(part)`, which are
-/// called around the items of each part (a thread's blocks, a task, a window), and `merge(other)`, which adds what another
-/// one found in the parts that come later; then parts can be worked on at the same time: see analysis/run.hpp.
+/// This is the one protocol of all analyzers. Beside `on(item)` one may have `begin_part(part)` and `end_part(part)`,
+/// which are called around the items of each part (a thread's blocks, a task, a window), and `merge(other)`, which adds
+/// what another one found in the parts that come later; then parts can be worked on at the same time: see
+/// analysis/run.hpp.
 template <class A, class Item>
 concept analyzer_of = requires(A& a, const Item& item) { a.on(item); };
 

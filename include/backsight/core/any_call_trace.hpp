@@ -50,10 +50,11 @@ using on_any_fault = callback<std::string_view, const fault&>;
 
 }  // namespace detail
 
-/// A trace of calls of any format: a view of one, which must outlive it, with all that a call_trace has. What takes it is compiled
-/// once, not once for each format, and every call_trace becomes one where it is asked for, as strings become std::string_views.
-/// An event costs an indirect call and a copy, some 3 ns: what does little with each event is faster over the trace itself. Names must be
-/// references or views: text that a trace makes anew would not live long enough.
+/// A trace of calls of any format: a view of one, which must outlive it, with all that a call_trace has. What takes it
+/// is compiled once, not once for each format, and every call_trace becomes one where it is asked for, as strings
+/// become std::string_views. An event costs an indirect call and a copy, some 3 ns: what does little with each event is
+/// faster over the trace itself. Names must be references or views: text that a trace makes anew would not live long
+/// enough.
 class any_call_trace {
   struct operations;
 

@@ -63,8 +63,8 @@ class any_record {
     else return record<S, F::byte_order>(data_);
   }
 
-  /// The value of a member that the records of every kind have, such as all of a format of one kind: so members are projections of
-  /// ranges too.
+  /// The value of a member that the records of every kind have, such as all of a format of one kind: so members are
+  /// projections of ranges too.
   template <class M>
     requires(detail::has_in_all<M>(typename F::records{}))
   [[nodiscard]] constexpr auto operator[](M member) const noexcept {
@@ -95,8 +95,8 @@ consteval bool handles_every_kind(std::index_sequence<Is...>) {
 
 }  // namespace detail
 
-/// Calls `visitor` with the record as record<Schema, order>. It must accept every kind of the format, and return the same
-/// type for each: void or a default-constructible one. Compiles to a switch; no indirect call.
+/// Calls `visitor` with the record as record<Schema, order>. It must accept every kind of the format, and return the
+/// same type for each: void or a default-constructible one. Compiles to a switch; no indirect call.
 template <record_format F, class Visitor>
 constexpr decltype(auto) visit(const any_record<F>& item, Visitor&& visitor) {
   using kinds = std::make_index_sequence<F::records::size>;
@@ -110,7 +110,9 @@ constexpr decltype(auto) visit(const any_record<F>& item, Visitor&& visitor) {
         (void)((item.kind() == Is && (visitor(item.template as<typename F::records::template at<Is>>()), true)) || ...);
       } else {
         returned value{};
-        (void)((item.kind() == Is && (value = visitor(item.template as<typename F::records::template at<Is>>()), true)) || ...);
+        (void)((item.kind() == Is &&
+                (value = visitor(item.template as<typename F::records::template at<Is>>()), true)) ||
+               ...);
         return value;
       }
     }(kinds{});

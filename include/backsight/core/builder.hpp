@@ -51,8 +51,8 @@ class builder_values<S, O, std::index_sequence<Is...>>
 
 }  // namespace detail
 
-/// Makes records of schema S: `record_builder<S, O>{}.set(S::code, 1).set(S::value, bytes).append_to(out)`. Counts, the size of the
-/// record, constants and repeated members follow from the rest. Owns copies of what is set.
+/// Makes records of schema S: `record_builder<S, O>{}.set(S::code, 1).set(S::value, bytes).append_to(out)`. Counts, the
+/// size of the record, constants and repeated members follow from the rest. Owns copies of what is set.
 template <schema S, order O>
 class record_builder {
   using fields = detail::layout_of<S>;
@@ -104,7 +104,8 @@ class record_builder {
     for (std::size_t i = 0; i < values.size(); ++i) store<O>(bytes.data() + i * sizeof(T), values[i]);
     return set(member, byte_view(bytes));
   }
-  /// Sets what stands behind the members. The format tells its size by a member of its own, or the record by its `extent`.
+  /// Sets what stands behind the members. The format tells its size by a member of its own, or the record by its
+  /// `extent`.
   record_builder& payload(byte_view bytes)
     requires has_payload<S>
   {
@@ -119,8 +120,8 @@ class record_builder {
     else return value_at<index_of<F>()>();
   }
 
-  /// Writes the record behind `out`. errc::number_too_large where a count or the size does not fit its member, errc::bad_size where
-  /// bytes are not as many as their count says; then nothing is written.
+  /// Writes the record behind `out`. errc::number_too_large where a count or the size does not fit its member,
+  /// errc::bad_size where bytes are not as many as their count says; then nothing is written.
   [[nodiscard]] errc append_to(std::vector<std::byte>& out) {
     if (fits_ != errc::ok) return fits_;
     const std::size_t begin = out.size();
@@ -202,7 +203,8 @@ class record_builder {
     return code;
   }
   /// Computes the checksums over what is written; gives whether any was another one.
-  [[nodiscard]] bool fill_checksums([[maybe_unused]] const std::vector<std::byte>& out, [[maybe_unused]] std::size_t begin) {
+  [[nodiscard]] bool fill_checksums([[maybe_unused]] const std::vector<std::byte>& out,
+                                    [[maybe_unused]] std::size_t begin) {
     bool changed = false;
     for_each_member<S>([&]<class M>(M, [[maybe_unused]] auto index) {
       if constexpr (requires { M::is_checksum; }) {

@@ -42,10 +42,10 @@ struct take_fault {
 
 }  // namespace detail
 
-/// A part of a trace that can be walked by itself, and at the same time as other parts: the blocks of a thread, the file of a
-/// task, a window. `for_each_event(f, on_fault)` calls `f(event)` for what can be read, in the order in which it is stored, and
-/// `on_fault(file, fault)` for what cannot: `file` names the file of the trace that offsets count in, as long as the trace lives; it is
-/// empty where the trace is one file.
+/// A part of a trace that can be walked by itself, and at the same time as other parts: the blocks of a thread, the
+/// file of a task, a window. `for_each_event(f, on_fault)` calls `f(event)` for what can be read, in the order in which
+/// it is stored, and `on_fault(file, fault)` for what cannot: `file` names the file of the trace that offsets count in,
+/// as long as the trace lives; it is empty where the trace is one file.
 template <class P>
 concept trace_part = requires(const P& part) { part.for_each_event(detail::take_any{}, detail::take_fault{}); };
 
@@ -56,12 +56,13 @@ concept parted_trace = requires(const T& trace, std::size_t index) {
   { trace.part(index) } -> trace_part;
 };
 
-/// A trace of calls, whatever its format: what every analyzer and exporter takes, and what a new format gives. Its parts have
-/// items of `event_type`; all events of a thread's stack lie in one part, or the stack begins anew in each.
-/// `function_name`, `thread_name(process, thread)` and `process_name` give text that is valid until the next call, empty when
-/// nothing is known; functions always have one. They are for one thread, and not while parts are walked.
-/// Times of events are made into what `unit()` says by `to_ns(time)`, durations too; `start()` is a time at or near the first
-/// event, known without walking. `for_each_fault(on_fault)` tells what was found damaged when the trace was opened.
+/// A trace of calls, whatever its format: what every analyzer and exporter takes, and what a new format gives. Its
+/// parts have items of `event_type`; all events of a thread's stack lie in one part, or the stack begins anew in each.
+/// `function_name`, `thread_name(process, thread)` and `process_name` give text that is valid until the next call,
+/// empty when nothing is known; functions always have one. They are for one thread, and not while parts are walked.
+/// Times of events are made into what `unit()` says by `to_ns(time)`, durations too; `start()` is a time at or near the
+/// first event, known without walking. `for_each_fault(on_fault)` tells what was found damaged when the trace was
+/// opened.
 template <class T>
 concept call_trace = parted_trace<T> && requires(const T& trace, std::uint64_t number, std::int64_t process) {
   requires call_event<typename T::event_type>;
@@ -74,7 +75,8 @@ concept call_trace = parted_trace<T> && requires(const T& trace, std::uint64_t n
   trace.for_each_fault(detail::take_fault{});
 };
 
-/// What some traces tell beside that: how many records the recorder could not write, of the parts that were walked to their end.
+/// What some traces tell beside that: how many records the recorder could not write, of the parts that were walked to
+/// their end.
 template <class T>
 concept tells_lost_records = call_trace<T> && requires(const T& trace) {
   { trace.lost_records() } -> std::same_as<std::uint64_t>;
@@ -103,7 +105,9 @@ template <call_event E>
   if constexpr (has_text<E>) {
     if (event.kind == event_kind::mark)
       return std::string_view(reinterpret_cast<const char*>(event.payload.data()), event.payload.size());
-  } else if constexpr (requires { { event.text } -> std::convertible_to<std::optional<std::string_view>>; }) {
+  } else if constexpr (requires {
+                         { event.text } -> std::convertible_to<std::optional<std::string_view>>;
+                       }) {
     return event.text;
   }
   return {};

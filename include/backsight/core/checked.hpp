@@ -11,9 +11,9 @@
 namespace backsight {
 
 /// A member that holds a checksum over the members from First to Last, both with all their bytes: `checksum_over<"crc",
-/// std::uint32_t, crc32, type, data>`. Function is called with these bytes. A record in which it differs is refused with
-/// errc::bad_value; a record_builder fills it in. It stands in the layout where it stands in the record, inside or behind; the
-/// members that it covers are not the payload, but named: counted_bytes<> or rest_bytes<>.
+/// std::uint32_t, crc32, type, data>`. Function is called with these bytes. A record in which it differs is refused
+/// with errc::bad_value; a record_builder fills it in. It stands in the layout where it stands in the record, inside or
+/// behind; the members that it covers are not the payload, but named: counted_bytes<> or rest_bytes<>.
 template <fixed_string Name, class T, auto Function, auto First, auto Last>
 struct checksum_over : detail::field_base {
   static_assert(detail::member_value<T>, "backsight: a checksum is a number, an enumeration or an array of bytes");

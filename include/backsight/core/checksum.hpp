@@ -8,9 +8,9 @@
 
 namespace backsight {
 
-/// A checksum that tells changed or mixed-up files from good ones, several bytes for each clock tick; none against intent.
-/// FNV-1a over words of eight bytes, little-endian, the last one filled with zeros: files of different size that end with
-/// zeros may have one checksum, so compare the sizes as well.
+/// A checksum that tells changed or mixed-up files from good ones, several bytes for each clock tick; none against
+/// intent. FNV-1a over words of eight bytes, little-endian, the last one filled with zeros: files of different size
+/// that end with zeros may have one checksum, so compare the sizes as well.
 [[nodiscard]] constexpr std::uint64_t checksum(byte_view bytes) noexcept {
   std::uint64_t hash = 0xcbf29ce484222325U;
   std::size_t i = 0;

@@ -9,8 +9,8 @@
 
 namespace backsight {
 
-/// That a member has a value: `is(S::magic, 5)`; or one of several, which must be all that have some of their bits in common.
-/// As a function of a record it is the condition of `when<is(flags, 1)>(...)`.
+/// That a member has a value: `is(S::magic, 5)`; or one of several, which must be all that have some of their bits in
+/// common. As a function of a record it is the condition of `when<is(flags, 1)>(...)`.
 template <class F>
 struct member_condition {
   std::uint64_t mask = 0;  ///< bits of the member that count

@@ -19,8 +19,8 @@ struct record_in_context {
   [[no_unique_address]] typename F::context context{};
 };
 
-/// The records of a range, each with the context before or after it: `for (auto [item, context] : with_context(range))`. A view, as
-/// cheap as the range; trivially copyable, as contexts are.
+/// The records of a range, each with the context before or after it: `for (auto [item, context] :
+/// with_context(range))`. A view, as cheap as the range; trivially copyable, as contexts are.
 template <record_format F, grammar_check Check, context_is State>
 class context_view {
  public:

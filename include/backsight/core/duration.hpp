@@ -25,8 +25,9 @@ inline constexpr time_unit time_units[] = {
 
 }  // namespace detail
 
-/// A number with a unit behind it, such as `8.873us`, in nanoseconds: ns, us, ms, s, m and h, in any case, or nsec, usec, msec, sec, min
-/// and hour. Digits below a nanosecond are cut off. Nothing when there is no such unit, anything behind it, or more than 64 bits hold.
+/// A number with a unit behind it, such as `8.873us`, in nanoseconds: ns, us, ms, s, m and h, in any case, or nsec,
+/// usec, msec, sec, min and hour. Digits below a nanosecond are cut off. Nothing when there is no such unit, anything
+/// behind it, or more than 64 bits hold.
 [[nodiscard]] inline std::optional<std::uint64_t> read_time_with_unit(std::string_view text) noexcept {
   const auto whole = take_number(text, 10);
   if (!whole) return {};
@@ -61,7 +62,8 @@ inline constexpr time_unit time_units[] = {
   return text.empty() ? number : std::nullopt;
 }
 
-/// Nanoseconds in the largest unit of ns, us, ms and s of which there is one, with three decimals: `8.873 us`. Nanoseconds are whole.
+/// Nanoseconds in the largest unit of ns, us, ms and s of which there is one, with three decimals: `8.873 us`.
+/// Nanoseconds are whole.
 template <class Out>
 constexpr Out print_duration(Out out, std::uint64_t nanoseconds) {
   if (nanoseconds < 1000) return literal(decimal(out, nanoseconds), " ns");

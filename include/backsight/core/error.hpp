@@ -13,34 +13,34 @@ namespace backsight {
 
 /// What is wrong with the input. Every enumerator names one cause; message() gives its text.
 enum class errc : std::uint8_t {
-  ok,                       ///< No error.
-  truncated,                ///< The bytes end inside a record, a header or a number.
-  bad_magic,                ///< The bytes do not begin as this format does.
-  unsupported_version,      ///< The format is known, this version of it is not.
-  unsupported_type,         ///< The format is known, this type or mode of file is not.
-  unknown_record,           ///< The kind of a record is not one that the format defines.
-  bad_value,                ///< A field holds a value that the format does not allow.
-  bad_size,                 ///< A size field is zero, negative or larger than the format allows.
-  bad_transition,           ///< A record follows one that it may not follow.
-  bad_end,                  ///< The records end after one that may not be the last.
-  record_crosses_block,     ///< A record reaches beyond the bytes that its block declares.
-  trailing_bytes,           ///< Bytes follow the last record that belong to none.
-  unpaired_record,          ///< A record belongs to one before it that is missing or does not match.
-  number_too_large,         ///< A variable-length number does not fit 64 bits.
-  out_of_range,             ///< An offset, index or address points outside of what it refers to.
-  bad_string,               ///< A text is not terminated or not of the form that the format asks for.
-  bad_text,                 ///< A line of a text file is not of the form that the format asks for.
-  missing_section,          ///< The object file has no section of that name.
-  compressed,               ///< The bytes are compressed; inflate them with a header of io/ first.
-  not_found,                ///< Nothing is stored under that key or at that address.
-  capacity,                 ///< A fixed-capacity buffer of the reader is full.
-  io,                       ///< The operating system reported an error.
-  checksum,                 ///< A stored checksum differs from that of the bytes.
-  time_reversed,            ///< A time lies before one that it must not precede.
-  step_limit,               ///< A program in the data did not end within the bound on its steps.
-  expansion,                ///< The bytes unfold to more than the caller allows.
-  unrelocated,              ///< The section of an object file needs its relocations first; see elf/relocate.hpp.
-  unknown_relocation,       ///< A relocation is of a kind that is not applied.
+  ok,                    ///< No error.
+  truncated,             ///< The bytes end inside a record, a header or a number.
+  bad_magic,             ///< The bytes do not begin as this format does.
+  unsupported_version,   ///< The format is known, this version of it is not.
+  unsupported_type,      ///< The format is known, this type or mode of file is not.
+  unknown_record,        ///< The kind of a record is not one that the format defines.
+  bad_value,             ///< A field holds a value that the format does not allow.
+  bad_size,              ///< A size field is zero, negative or larger than the format allows.
+  bad_transition,        ///< A record follows one that it may not follow.
+  bad_end,               ///< The records end after one that may not be the last.
+  record_crosses_block,  ///< A record reaches beyond the bytes that its block declares.
+  trailing_bytes,        ///< Bytes follow the last record that belong to none.
+  unpaired_record,       ///< A record belongs to one before it that is missing or does not match.
+  number_too_large,      ///< A variable-length number does not fit 64 bits.
+  out_of_range,          ///< An offset, index or address points outside of what it refers to.
+  bad_string,            ///< A text is not terminated or not of the form that the format asks for.
+  bad_text,              ///< A line of a text file is not of the form that the format asks for.
+  missing_section,       ///< The object file has no section of that name.
+  compressed,            ///< The bytes are compressed; inflate them with a header of io/ first.
+  not_found,             ///< Nothing is stored under that key or at that address.
+  capacity,              ///< A fixed-capacity buffer of the reader is full.
+  io,                    ///< The operating system reported an error.
+  checksum,              ///< A stored checksum differs from that of the bytes.
+  time_reversed,         ///< A time lies before one that it must not precede.
+  step_limit,            ///< A program in the data did not end within the bound on its steps.
+  expansion,             ///< The bytes unfold to more than the caller allows.
+  unrelocated,           ///< The section of an object file needs its relocations first; see elf/relocate.hpp.
+  unknown_relocation,    ///< A relocation is of a kind that is not applied.
 };
 
 /// The number of enumerators of errc; every value below it has a message.
@@ -116,15 +116,21 @@ class result {
   [[nodiscard]] constexpr explicit operator bool() const noexcept { return has_value(); }
   [[nodiscard]] constexpr const trace_error& error() const noexcept { return error_; }
 
-  /// The value whether or not there is an error: what was readable before it, or T{}. As with value(), a temporary gives it
-  /// by value, so that `for (auto r : open(bytes).partial())` walks something that is still there.
+  /// The value whether or not there is an error: what was readable before it, or T{}. As with value(), a temporary
+  /// gives it by value, so that `for (auto r : open(bytes).partial())` walks something that is still there.
   [[nodiscard]] constexpr const T& partial() const& noexcept { return value_; }
   [[nodiscard]] constexpr T& partial() & noexcept { return value_; }
   [[nodiscard]] constexpr T partial() && noexcept(std::is_nothrow_move_constructible_v<T>) { return std::move(value_); }
 
   /// The value. Precondition: has_value().
-  [[nodiscard]] constexpr const T& value() const& noexcept { BACKSIGHT_ASSERT(has_value()); return value_; }
-  [[nodiscard]] constexpr T& value() & noexcept { BACKSIGHT_ASSERT(has_value()); return value_; }
+  [[nodiscard]] constexpr const T& value() const& noexcept {
+    BACKSIGHT_ASSERT(has_value());
+    return value_;
+  }
+  [[nodiscard]] constexpr T& value() & noexcept {
+    BACKSIGHT_ASSERT(has_value());
+    return value_;
+  }
   [[nodiscard]] constexpr T value() && noexcept(std::is_nothrow_move_constructible_v<T>) {
     BACKSIGHT_ASSERT(has_value());
     return std::move(value_);

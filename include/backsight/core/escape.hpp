@@ -10,9 +10,10 @@
 #include <backsight/core/bytes.hpp>
 #include <backsight/core/text.hpp>
 
-// Text from a trace, escaped for where it goes: JSON, a cell of a table, a label in the DOT language, a terminal. What a trace
-// says stays text there, whatever it says. Every function takes bytes, a pointer to characters and their number, or what has
-// data() and size() as a std::string_view has; it gives the iterator behind what it wrote, and nothing allocates.
+// Text from a trace, escaped for where it goes: JSON, a cell of a table, a label in the DOT language, a terminal. What
+// a trace says stays text there, whatever it says. Every function takes bytes, a pointer to characters and their
+// number, or what has data() and size() as a std::string_view has; it gives the iterator behind what it wrote, and
+// nothing allocates.
 namespace backsight::text {
 
 /// The bytes or characters of a text.
@@ -100,8 +101,8 @@ constexpr Out as_numbers(Out out, std::span<const Unit> units, const char* befor
   return {text, size};
 }
 
-/// A quoted JSON text: `\\ \" \n \r \t`, other control characters of ASCII and bytes that are not UTF-8 as `\u00NN`, all
-/// else as it is.
+/// A quoted JSON text: `\\ \" \n \r \t`, other control characters of ASCII and bytes that are not UTF-8 as `\u00NN`,
+/// all else as it is.
 template <class Out, unit Unit, std::size_t Extent>
   requires(Extent == std::dynamic_extent)
 constexpr Out quoted(Out out, std::span<const Unit, Extent> units) {
@@ -122,9 +123,9 @@ constexpr Out quoted(Out out, std::span<const Unit, Extent> units) {
   return out;
 }
 
-/// A cell of a table whose cells `separator` parts. With tabs each backslash, tab and line end is `\\ \t \n \r`, and a quote
-/// at the begin `\x22`, so that lines and tabs stay what they are for any reader; with other separators a cell that has one,
-/// a quote or a line end stands between quotes, and its quotes are doubled (RFC 4180).
+/// A cell of a table whose cells `separator` parts. With tabs each backslash, tab and line end is `\\ \t \n \r`, and a
+/// quote at the begin `\x22`, so that lines and tabs stay what they are for any reader; with other separators a cell
+/// that has one, a quote or a line end stands between quotes, and its quotes are doubled (RFC 4180).
 template <class Out, unit Unit>
 constexpr Out cell(Out out, std::span<const Unit> units, char separator) {
   if (separator == '\t') {
@@ -157,8 +158,8 @@ constexpr Out cell(Out out, std::span<const Unit> units, char separator) {
   return out;
 }
 
-/// A part of a quoted label in the DOT language: line ends become blanks, other control characters and bytes that are not
-/// UTF-8 are shown as `\xNN`.
+/// A part of a quoted label in the DOT language: line ends become blanks, other control characters and bytes that are
+/// not UTF-8 are shown as `\xNN`.
 template <class Out, unit Unit>
 constexpr Out dot_label(Out out, std::span<const Unit> units) {
   return detail::replaced(out, units, [](Out& to, const symbol& s, std::span<const Unit> part) {
@@ -169,8 +170,8 @@ constexpr Out dot_label(Out out, std::span<const Unit> units) {
   });
 }
 
-/// Text to be shown, on a terminal above all: control characters and bytes that are not UTF-8 as `\xNN`, but for those of
-/// `kept`.
+/// Text to be shown, on a terminal above all: control characters and bytes that are not UTF-8 as `\xNN`, but for those
+/// of `kept`.
 template <class Out, unit Unit>
 constexpr Out shown(Out out, std::span<const Unit> units, const char* kept = "") {
   return detail::replaced(out, units, [kept](Out& to, const symbol& s, std::span<const Unit> part) {

@@ -38,8 +38,7 @@ template <>
 struct digits_of<bool> : std::integral_constant<std::size_t, 1> {};
 
 template <class T>
-concept member_value =
-    std::integral<T> || std::floating_point<T> || std::is_enum_v<T> || (byte_array_size<T> != 0);
+concept member_value = std::integral<T> || std::floating_point<T> || std::is_enum_v<T> || (byte_array_size<T> != 0);
 
 /// What every descriptor shares, kept out of the class template so that it is compiled once.
 struct field_base {};
@@ -54,8 +53,9 @@ struct varying_base : field_base {};
 /// T is bool, an integer, an enumeration, a floating-point type or std::array<std::byte, N>.
 template <fixed_string Name, class T, std::size_t Bits = detail::digits_of<T>::value>
 struct field : detail::field_base {
-  static_assert(detail::member_value<T>,
-                "backsight: a member is a bool, an integer, an enumeration, a floating-point number or an array of bytes");
+  static_assert(
+      detail::member_value<T>,
+      "backsight: a member is a bool, an integer, an enumeration, a floating-point number or an array of bytes");
   static_assert(Bits != 0, "backsight: a member has at least one bit");
   static_assert(Bits <= detail::digits_of<T>::value, "backsight: the value type is too narrow for the member");
   static_assert(!(std::floating_point<T> || detail::byte_array_size<T> != 0) || Bits == sizeof(T) * 8,
@@ -75,7 +75,8 @@ struct field : detail::field_base {
   }
 };
 
-/// A member in a byte order of its own, whatever the order of the record: `field_in<order::big, "port", std::uint16_t>`.
+/// A member in a byte order of its own, whatever the order of the record: `field_in<order::big, "port",
+/// std::uint16_t>`.
 template <order O, fixed_string Name, class T>
 struct field_in : detail::field_base {
   static_assert(detail::member_value<T> && !std::is_same_v<T, bool>,
@@ -95,7 +96,8 @@ struct field_in : detail::field_base {
 /// errc::bad_value.
 template <fixed_string Name, class T, T Value>
 struct must_be : detail::field_base {
-  static_assert(detail::member_value<T>, "backsight: a constant member is a number, an enumeration or an array of bytes");
+  static_assert(detail::member_value<T>,
+                "backsight: a constant member is a number, an enumeration or an array of bytes");
   using value_type = T;
   static constexpr std::size_t bits = sizeof(T) * 8;
   static constexpr bool is_padding = false;
@@ -111,11 +113,12 @@ struct must_be : detail::field_base {
   }
 };
 
-/// A member that repeats another one, such as a length behind the data: `same_as<"total_length", std::uint32_t, length>`.
-/// A record in which they differ is refused with errc::bad_value.
+/// A member that repeats another one, such as a length behind the data: `same_as<"total_length", std::uint32_t,
+/// length>`. A record in which they differ is refused with errc::bad_value.
 template <fixed_string Name, class T, auto Member>
 struct same_as : detail::field_base {
-  static_assert(detail::member_value<T>, "backsight: a repeated member is a number, an enumeration or an array of bytes");
+  static_assert(detail::member_value<T>,
+                "backsight: a repeated member is a number, an enumeration or an array of bytes");
   using value_type = T;
   static constexpr std::size_t bits = sizeof(T) * 8;
   static constexpr bool is_padding = false;
@@ -161,7 +164,9 @@ namespace detail {
 
 // A concept of its own: Clang 16 crashes on such a requirement inside the lambda of a variable template.
 template <class F>
-concept has_own_order = requires { { F::byte_order } -> std::convertible_to<order>; };
+concept has_own_order = requires {
+  { F::byte_order } -> std::convertible_to<order>;
+};
 
 /// The byte order of a member in records of order O.
 template <class F, order O>

@@ -10,8 +10,8 @@
 // Whole files: a header or a magic number that tells the byte order, then records.
 namespace backsight {
 
-/// A number at a known place of a file or section: `using magic = magic_at<8, std::uint32_t, 0x1a2b3c4d>;`. The byte order in which
-/// it has its value is that of what follows; a number that reads the same both ways tells none.
+/// A number at a known place of a file or section: `using magic = magic_at<8, std::uint32_t, 0x1a2b3c4d>;`. The byte
+/// order in which it has its value is that of what follows; a number that reads the same both ways tells none.
 template <std::size_t Offset, class T, T Value>
 struct magic_at {
   static constexpr std::size_t offset = Offset;
@@ -36,10 +36,11 @@ struct magic_at {
 /// and, where it applies,
 ///   `static constexpr order byte_order = ...;`    the byte order, or
 ///   `using magic = magic_at<...>;`                the number that tells it;
-///   `using header = S;`                           what stands before the records, with its constants (must_be) checked;
+///   `using header = S;`                           what stands before the records, with its constants (must_be)
+///       checked;
 ///   `static constexpr auto context_of(const record<S, O>&)`    the context of the first record, from the header;
-///   `using section = magic_at<...>;`              where the start of a record is that, a new section begins: its byte order is
-///       told anew, and its records have a new context.
+///   `using section = magic_at<...>;`              where the start of a record is that, a new section begins: its byte
+///       order is told anew, and its records have a new context.
 template <class F>
 concept file_format =
     record_format<typename F::template format<order::little>> && record_format<typename F::template format<order::big>>;
@@ -118,8 +119,8 @@ class file_view {
   order order_ = order::little;
 };
 
-/// Looks at the start of a file: its byte order, its header. Errors: errc::bad_magic, errc::truncated, and errc::bad_value for a
-/// constant of the header that differs.
+/// Looks at the start of a file: its byte order, its header. Errors: errc::bad_magic, errc::truncated, and
+/// errc::bad_value for a constant of the header that differs.
 template <file_format F>
 [[nodiscard]] constexpr result<file_view<F>> open_file(byte_view bytes) noexcept {
   const result<order> told = detail::order_of_file<F>(bytes);
@@ -131,8 +132,8 @@ template <file_format F>
   });
 }
 
-/// Calls `f(any_record)` for each record of a file of any byte order, section by section, and gives the error that ended the walk,
-/// or none. `f` is a function template or takes both orders.
+/// Calls `f(any_record)` for each record of a file of any byte order, section by section, and gives the error that
+/// ended the walk, or none. `f` is a function template or takes both orders.
 template <file_format F, class Function>
 constexpr trace_error for_each_in_file(byte_view bytes, Function&& f) {
   for (std::size_t begin = 0;;) {

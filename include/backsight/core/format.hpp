@@ -19,13 +19,15 @@ namespace backsight {
 /// A format: how to tell record kinds apart, how long each is, and what may follow what. A type with
 ///   `using records = record_list<A, B, ...>;`        the kinds;
 ///   `static constexpr order byte_order`;
-///   `static constexpr std::size_t head_bytes`        bytes that kind_of looks at: no more than the smallest record has, or with
-///       `static constexpr bool head_beyond_end = true` any number: where fewer are left, it sees zeros behind them;
-///   `using context = ...;`                           what lengths depend on beside the bytes, or no_context; trivially copyable,
-///       at most 64 bytes, because every step copies it;
+///   `static constexpr std::size_t head_bytes`        bytes that kind_of looks at: no more than the smallest record
+///       has, or with `static constexpr bool head_beyond_end = true` any number: where fewer are left, it sees zeros
+///       behind them;
+///   `using context = ...;`                           what lengths depend on beside the bytes, or no_context; trivially
+///       copyable, at most 64 bytes, because every step copies it;
 ///   `static constexpr kind_result kind_of(const std::byte*, const context&)`;
 /// and, where the format needs it,
-///   `static constexpr payload_result payload_size(record<S, byte_order>, const context&)`  for each S with a payload, or
+///   `static constexpr payload_result payload_size(record<S, byte_order>, const context&)`  for each S with a payload,
+///       or
 ///   `static constexpr payload_result payload_size(record<S, byte_order>, byte_view rest, const context&)`  where the
 ///       payload's own bytes tell its size; `rest` is all that follows the members;
 ///   `static constexpr errc check(record<S, byte_order>, const context&)`  for each S whose values can be wrong;
@@ -69,7 +71,8 @@ inline constexpr std::size_t size_of_every_record = []<class First, class... Oth
 template <record_format F>
 inline constexpr std::uint32_t terminator_of = [] {
   if constexpr (requires { typename F::terminator; }) {
-    static_assert(F::records::template count<typename F::terminator> == 1, "backsight: the terminator is not in the list");
+    static_assert(F::records::template count<typename F::terminator> == 1,
+                  "backsight: the terminator is not in the list");
     return static_cast<std::uint32_t>(F::records::template index_of<typename F::terminator>);
   } else {
     return no_kind;
@@ -77,7 +80,8 @@ inline constexpr std::uint32_t terminator_of = [] {
 }();
 
 template <class F, class S>
-concept advances_on = requires(typename F::context& context, const record<S, F::byte_order>& item) { F::advance(context, item); };
+concept advances_on =
+    requires(typename F::context& context, const record<S, F::byte_order>& item) { F::advance(context, item); };
 
 template <class F, class... Schemas>
 consteval bool has_advance_for(type_list<Schemas...>) {
@@ -98,7 +102,8 @@ struct common_of {
   static constexpr std::size_t size = size_of<schema_type>;
   static_assert(F::records::template count<schema_type> == 1, "backsight: the common record is not in the list");
   static_assert(transitions_of<F>.may_follow(kind, kind), "backsight: a common record may follow itself");
-  static_assert(F::common.offset <= size - sizeof(word_type), "backsight: the word of a common record lies inside the record");
+  static_assert(F::common.offset <= size - sizeof(word_type),
+                "backsight: the word of a common record lies inside the record");
 
   /// The test word, zero when a common record begins at `at`.
   [[nodiscard]] static constexpr word_type difference(const std::byte* at) noexcept {
@@ -107,9 +112,10 @@ struct common_of {
 };
 
 template <record_format F, class S>
-[[nodiscard, gnu::always_inline]] constexpr payload_result payload_size_of(const record<S, F::byte_order>& members, byte_view rest,
-                                                                           const typename F::context& context) noexcept {
-  if constexpr (requires { F::payload_size(members, byte_view{}, context); }) return F::payload_size(members, rest, context);
+[[nodiscard, gnu::always_inline]] constexpr payload_result payload_size_of(
+    const record<S, F::byte_order>& members, byte_view rest, const typename F::context& context) noexcept {
+  if constexpr (requires { F::payload_size(members, byte_view{}, context); })
+    return F::payload_size(members, rest, context);
   else return F::payload_size(members, context);
 }
 
@@ -144,8 +150,8 @@ template <class S, order O>
   }(typename layout_of<S>::members{});
 }
 
-/// Finds the members of a record of S at `at`, and checks its constants. Gives the size of the whole record where S states its
-/// extent, else that of the members.
+/// Finds the members of a record of S at `at`, and checks its constants. Gives the size of the whole record where S
+/// states its extent, else that of the members.
 template <class S, order O>
 [[nodiscard, gnu::always_inline]] constexpr payload_result find_members(const std::byte* at, std::size_t available,
                                                                         record<S, O>& members) noexcept {
@@ -196,7 +202,8 @@ template <record_format F, class S>
 
 template <record_format F, class S>
 [[nodiscard, gnu::always_inline]] constexpr step decode_as(const std::byte* at, std::size_t available,
-                                                           const typename F::context& context, std::uint32_t kind) noexcept {
+                                                           const typename F::context& context,
+                                                           std::uint32_t kind) noexcept {
   record<S, F::byte_order> members;
   const payload_result found = read_record<F>(at, available, context, members);
   if (found.code != errc::ok) return {0, no_kind, found.code};
@@ -208,7 +215,9 @@ template <record_format F, std::size_t... Is>
                                                              typename F::context context, std::uint32_t kind,
                                                              std::index_sequence<Is...>) noexcept {
   step result{0, no_kind, errc::unknown_record};
-  (void)((kind == Is && (result = decode_as<F, typename F::records::template at<Is>>(at, available, context, kind), true)) || ...);
+  (void)((kind == Is &&
+          (result = decode_as<F, typename F::records::template at<Is>>(at, available, context, kind), true)) ||
+         ...);
   return result;
 }
 
@@ -216,7 +225,8 @@ template <record_format F, std::size_t... Is>
 template <record_format F>
 [[nodiscard, gnu::noinline]] constexpr kind_result kind_of_last(const std::byte* at, std::size_t available,
                                                                 const typename F::context& context) noexcept {
-  if (F::head_bytes <= smallest_of(typename F::records{}) || available < smallest_of(typename F::records{})) return errc::truncated;
+  if (F::head_bytes <= smallest_of(typename F::records{}) || available < smallest_of(typename F::records{}))
+    return errc::truncated;
   std::array<std::byte, F::head_bytes> head{};
   for (std::size_t i = 0; i < available; ++i) head[i] = at[i];
   const kind_result found = F::kind_of(head.data(), context);
@@ -232,8 +242,8 @@ template <record_format F>
   return decode_kind<F>(at, available, context, found.kind, std::make_index_sequence<F::records::size>{});
 }
 
-/// Decodes what begins at `at`. Reads at most `available` bytes. Everything goes in and out by value and without a call, so
-/// that the loop around it keeps its variables in registers.
+/// Decodes what begins at `at`. Reads at most `available` bytes. Everything goes in and out by value and without a
+/// call, so that the loop around it keeps its variables in registers.
 template <record_format F>
 [[nodiscard, gnu::always_inline]] constexpr step decode(const std::byte* at, std::size_t available,
                                                         typename F::context context) noexcept {

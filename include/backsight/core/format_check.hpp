@@ -141,8 +141,9 @@ struct record_check {
   static_assert(has_payload<S> || !names_payload_of<F, S>,
                 "backsight: the hook `payload_size` is declared for a record without payload; "
                 "state `static constexpr bool has_payload = true` in its schema, or leave the hook out");
-  static_assert(!states_extent<S> || !names_payload_of<F, S>,
-                "backsight: the hook `payload_size` is declared for a record whose `extent` tells its size; leave one out");
+  static_assert(
+      !states_extent<S> || !names_payload_of<F, S>,
+      "backsight: the hook `payload_size` is declared for a record whose `extent` tells its size; leave one out");
   static_assert(!has_payload<S> || sizes<F, S> || states_extent<S>,
                 "backsight: the record has a payload, and no hook tells its size; declare "
                 "static constexpr payload_result payload_size(record<S, byte_order>, const context&)");
@@ -310,8 +311,8 @@ consteval bool check_format(type_list<Schemas...>) {
 
 }  // namespace detail
 
-/// Compiles for a format whose hooks are all as record_format describes them. Otherwise the first error names the hook and the
-/// signature that it should have; the lines around it name the format and the record. record_range asks for it.
+/// Compiles for a format whose hooks are all as record_format describes them. Otherwise the first error names the hook
+/// and the signature that it should have; the lines around it name the format and the record. record_range asks for it.
 template <class F>
 inline constexpr bool format_check = detail::check_format<F>(typename F::records{});
 

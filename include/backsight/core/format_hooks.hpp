@@ -40,10 +40,10 @@ struct payload_result {
   constexpr payload_result(errc error) noexcept : code(error) {}
 };
 
-/// The kind of record that makes up most of a stream, told by a mask over one of its words (of `Word`'s size, read in the
-/// format's byte order, at byte `offset`): a record begins here when (word & mask) == value. Ranges test it first, and runs of it are found
-/// many records at a time. It has no payload, may follow itself, is valid whenever the test holds, and leaves the
-/// context as it is.
+/// The kind of record that makes up most of a stream, told by a mask over one of its words (of `Word`'s size, read in
+/// the format's byte order, at byte `offset`): a record begins here when (word & mask) == value. Ranges test it first,
+/// and runs of it are found many records at a time. It has no payload, may follow itself, is valid whenever the test
+/// holds, and leaves the context as it is.
 template <schema S, std::unsigned_integral Word>
 struct common_record {
   using schema_type = S;

@@ -68,8 +68,8 @@ constexpr Out dump_member(Out out, const record<S, O>& item, std::uint64_t offse
 }  // namespace detail
 
 /// Writes an annotated hex dump of one record: a line with its name, then for each member a line with its offset, the
-/// bytes that it touches, its name and value (with the bits it takes where it does not fill its bytes), then the payload. A part
-/// is a line with its name, and the dump of each of its records.
+/// bytes that it touches, its name and value (with the bits it takes where it does not fill its bytes), then the
+/// payload. A part is a line with its name, and the dump of each of its records.
 template <class Out, schema S, order O>
 constexpr Out hex_dump(Out out, const record<S, O>& item, std::uint64_t offset) {
   out = text::decimal(text::literal(text::hexadecimal(out, offset, 8), "  -- "), item.bytes().size());
@@ -77,7 +77,8 @@ constexpr Out hex_dump(Out out, const record<S, O>& item, std::uint64_t offset) 
   for_each_member<S>([&]<class M>(M, auto index) {
     if (detail::has_member<index>(item)) out = detail::dump_member<M, index>(out, item, offset);
   });
-  if constexpr (has_payload<S>) out = hex_dump(out, item.payload(), offset + item.bytes().size() - item.payload().size(), "payload");
+  if constexpr (has_payload<S>)
+    out = hex_dump(out, item.payload(), offset + item.bytes().size() - item.payload().size(), "payload");
   return out;
 }
 

@@ -201,7 +201,8 @@ template <std::size_t Bits, member... Members>
 [[nodiscard]] consteval auto word(Members...) {
   return detail::make_word<Bits, detail::filling::as_bytes, Members...>();
 }
-/// Members that share a storage word from its least significant bit on, whatever the byte order: written by shifts and masks.
+/// Members that share a storage word from its least significant bit on, whatever the byte order: written by shifts and
+/// masks.
 template <std::size_t Bits, member... Members>
 [[nodiscard]] consteval auto word_lsb(Members...) {
   return detail::make_word<Bits, detail::filling::from_lsb, Members...>();
@@ -254,7 +255,8 @@ class layout_of_units {
       fixed = fixed && !is_varying<Unit>;
       [[maybe_unused]] const std::size_t begin = fixed ? result.bytes * 8 : 0;
       [[maybe_unused]] std::size_t in_unit = 0;
-      ((result.units[index] = unit, result.little[index] = {begin + first_bits<Unit, order::little>[in_unit], Members::bits},
+      ((result.units[index] = unit,
+        result.little[index] = {begin + first_bits<Unit, order::little>[in_unit], Members::bits},
         result.big[index++] = {begin + first_bits<Unit, order::big>[in_unit++], Members::bits}),
        ...);
       if (!fixed) {
@@ -283,8 +285,8 @@ class layout_of_units {
   static constexpr std::size_t tail_units = sizeof...(Units) - derived.fixed_units;
   static constexpr bool has_rest = (takes_rest<Units> || ...);
 
-  /// Where the member of that index lies in records of order O: from the start of the record, or in the tail from the start of its
-  /// unit.
+  /// Where the member of that index lies in records of order O: from the start of the record, or in the tail from the
+  /// start of its unit.
   template <std::size_t Index, order O = order::little>
   static constexpr placement place_of = O == order::little ? derived.little[Index] : derived.big[Index];
   /// Which unit of the tail the member of that index belongs to.
@@ -307,7 +309,8 @@ class layout_of_units {
     }
     return good;
   }
-  static_assert(rest_is_followed_by_fixed(), "backsight: a member that takes the rest is followed by members of varying size; give it a count");
+  static_assert(rest_is_followed_by_fixed(),
+                "backsight: a member that takes the rest is followed by members of varying size; give it a count");
 };
 
 template <class Units>
@@ -321,11 +324,12 @@ struct layout_base {};
 
 }  // namespace detail
 
-/// The members of a record in wire order. Offsets follow from the order and the widths, for both byte orders. Behind the first
-/// member whose size the bytes tell, places are found when a record is read.
+/// The members of a record in wire order. Offsets follow from the order and the widths, for both byte orders. Behind
+/// the first member whose size the bytes tell, places are found when a record is read.
 template <class... Groups>
 class layout : public detail::layout_base,
-               public detail::layout_from<decltype((detail::type_list<>{} + ... + typename detail::units_of<Groups>::type{}))>::type {
+               public detail::layout_from<decltype((detail::type_list<>{} + ... +
+                                                    typename detail::units_of<Groups>::type{}))>::type {
  public:
   consteval layout() = default;
   consteval explicit layout(Groups...)
@@ -342,8 +346,9 @@ template <class... Front, class... Back>
   return {};
 }
 
-/// Says which member tells the size of the whole record: `using extent = sized_by<length>;` in a schema. The size is the member's
-/// value times Unit, and Before bytes more. Size is a member of the fixed part, or a function of a record's fixed members.
+/// Says which member tells the size of the whole record: `using extent = sized_by<length>;` in a schema. The size is
+/// the member's value times Unit, and Before bytes more. Size is a member of the fixed part, or a function of a
+/// record's fixed members.
 template <auto Size, std::size_t Before = 0, std::size_t Unit = 1>
 struct sized_by {
   static constexpr auto size = Size;

@@ -74,7 +74,8 @@ class selected_record {
   static constexpr order byte_order = O;
   constexpr explicit selected_record(Selector selector = {}) noexcept : selector_(selector) {}
 
-  // Inlined by force: a call in the loop would put the places up in memory (three times slower with GCC 12, with Clang 19 five).
+  // Inlined by force: a call in the loop would put the places up in memory (three times slower with GCC 12, with Clang
+  // 19 five).
   /// Finds the members in `bytes`, which begin at `offset` of the caller's view. Error: what reading a member gives.
   [[nodiscard, gnu::always_inline]] constexpr trace_error find(byte_view bytes, std::uint64_t offset = 0) noexcept {
     data_ = bytes.data();
@@ -193,8 +194,8 @@ class selected_record<Set, std::integral_constant<T, Value>, O> {
   std::size_t size_ = 0;
 };
 
-/// Calls `f` once with an empty selected_record for the selector: compiled for each of Common, and general for all others. Loops over
-/// many records stand inside of `f`.
+/// Calls `f` once with an empty selected_record for the selector: compiled for each of Common, and general for all
+/// others. Loops over many records stand inside of `f`.
 template <auto Set, order O, std::uint64_t... Common, class F>
 constexpr void with_layout(std::uint64_t selector, F&& f) {
   with_constant<Common...>(selector, [&](auto value) { f(selected_record<Set, decltype(value), O>(value)); });

@@ -41,8 +41,8 @@ class lines {
   std::uint64_t offset_ = 0;
 };
 
-/// Where a text that its writer ends with a line end was cut inside a line; nothing when it was not. What it says there may be
-/// less than what was meant.
+/// Where a text that its writer ends with a line end was cut inside a line; nothing when it was not. What it says there
+/// may be less than what was meant.
 [[nodiscard]] inline std::optional<std::uint64_t> cut_at(std::string_view text) noexcept {
   if (text.empty() || text.back() == '\n') return {};
   return text.size();

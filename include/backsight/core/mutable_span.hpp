@@ -55,8 +55,8 @@ class record_reference {
 
 }  // namespace detail
 
-/// Records of one schema and fixed size, side by side in bytes that can be written: algorithms that reorder work in place,
-/// `std::ranges::sort(span, {}, S::time)`, and those of C++17 too. A view; the bytes must outlive it.
+/// Records of one schema and fixed size, side by side in bytes that can be written: algorithms that reorder work in
+/// place, `std::ranges::sort(span, {}, S::time)`, and those of C++17 too. A view; the bytes must outlive it.
 template <schema S, order O>
   requires(!has_payload<S> && !detail::varying<S>)
 class mutable_record_span {

@@ -7,7 +7,8 @@
 
 namespace backsight {
 
-/// The byte at which a member of whole bytes lies in the records of a schema: for errors that tell where a bad value is.
+/// The byte at which a member of whole bytes lies in the records of a schema: for errors that tell where a bad value
+/// is.
 template <schema S, class F>
 [[nodiscard]] consteval std::size_t offset_of(F) {
   static_assert(field_of<F, S>, "backsight: this member does not belong to the schema");

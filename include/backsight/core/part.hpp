@@ -13,7 +13,8 @@ namespace backsight {
 
 namespace detail {
 
-/// A part whose records follow a format. Context, unless null, makes the context of its range from the record around it.
+/// A part whose records follow a format. Context, unless null, makes the context of its range from the record around
+/// it.
 template <template <order> class Format, auto Context>
 struct part_member : bytes_member {
   static constexpr bool is_part = true;
@@ -32,8 +33,8 @@ struct part_member : bytes_member {
 }  // namespace detail
 
 /// Records of a format that take all bytes up to the members behind them, such as the options of a packet:
-/// `part<"options", option_format>`. The value is a record_range, whose offsets count as those around it do. The format is a
-/// template over the byte order, which is that of the record.
+/// `part<"options", option_format>`. The value is a record_range, whose offsets count as those around it do. The format
+/// is a template over the byte order, which is that of the record.
 template <fixed_string Name, template <order> class Format, auto Context = nullptr>
 struct part : detail::part_member<Format, Context> {
   static constexpr bool takes_rest = true;

@@ -57,8 +57,9 @@ template <std::size_t Index, class Record>
 
 }  // namespace detail
 
-/// Writes one value as text: bytes in quotes, several values in brackets. An enumeration that has a `constexpr const char* enumerator_name(E)` found by argument-dependent
-/// look-up prints that name, or its number where the function gives null.
+/// Writes one value as text: bytes in quotes, several values in brackets. An enumeration that has a `constexpr const
+/// char* enumerator_name(E)` found by argument-dependent look-up prints that name, or its number where the function
+/// gives null.
 template <class Out, class T>
 constexpr Out print_value(Out out, const T& value) {
   if constexpr (std::is_same_v<T, bool>) {
@@ -81,7 +82,8 @@ constexpr Out print_value(Out out, const T& value) {
     for (const auto& one : value) {
       if (!first) *out++ = ',';
       first = false;
-      if constexpr (std::is_arithmetic_v<std::remove_cvref_t<decltype(one)>> || std::is_enum_v<std::remove_cvref_t<decltype(one)>>) {
+      if constexpr (std::is_arithmetic_v<std::remove_cvref_t<decltype(one)>> ||
+                    std::is_enum_v<std::remove_cvref_t<decltype(one)>>) {
         out = print_value(out, one);
       } else {
         *out++ = '{';
@@ -125,8 +127,8 @@ template <class T>
   return nullptr;
 }
 
-/// print_value as a cell of a table. Only names and texts can need quotes: the rest is digits, letters, `.`, `+` and `-`. Several
-/// numbers stand side by side, other bytes and records as hexadecimal digits.
+/// print_value as a cell of a table. Only names and texts can need quotes: the rest is digits, letters, `.`, `+` and
+/// `-`. Several numbers stand side by side, other bytes and records as hexadecimal digits.
 template <class M, class Out, class T>
 constexpr Out print_cell(Out out, const T& value, char separator) {
   if constexpr (requires { M::is_text; }) {
@@ -153,7 +155,6 @@ constexpr Out print_cell(Out out, const T& value, char separator) {
 
 template <class Out, schema S, order O>
 constexpr Out json_members(Out out, const record<S, O>& item);
-
 
 /// print_value as JSON has it: integers as numbers, a NaN as null, the rest as texts.
 template <class Out, class T>
@@ -194,8 +195,8 @@ constexpr Out print_json(Out out, const T& value) {
 
 }  // namespace detail
 
-/// Writes the names of the members, separated by `separator`: the head of a CSV table of this record. Names that need it are
-/// quoted (text::cell).
+/// Writes the names of the members, separated by `separator`: the head of a CSV table of this record. Names that need
+/// it are quoted (text::cell).
 template <schema S, class Out>
 constexpr Out csv_header(Out out, char separator = ',') {
   bool first = true;
@@ -213,7 +214,8 @@ constexpr Out csv_header(Out out, char separator = ',') {
   return out;
 }
 
-/// Writes the values of the members, separated by `separator`, in the order of csv_header; a payload as hexadecimal digits.
+/// Writes the values of the members, separated by `separator`, in the order of csv_header; a payload as hexadecimal
+/// digits.
 template <class Out, schema S, order O>
 constexpr Out csv_line(Out out, const record<S, O>& item, char separator = ',') {
   bool first = true;
@@ -221,7 +223,8 @@ constexpr Out csv_line(Out out, const record<S, O>& item, char separator = ',') 
     if constexpr (!M::is_padding) {
       if (!first) *out++ = separator;
       first = false;
-      if (detail::has_member<index>(item)) out = detail::print_cell<M>(out, item.template member_at<index>(), separator);
+      if (detail::has_member<index>(item))
+        out = detail::print_cell<M>(out, item.template member_at<index>(), separator);
     }
   });
   if constexpr (has_payload<S>) {
@@ -258,8 +261,8 @@ constexpr Out json_members(Out out, const record<S, O>& item) {
 }  // namespace detail
 
 /// Writes a record as one JSON object, `{"record":"name","offset":N,"member":value,...}`: integers as numbers, a NaN
-/// as null, several values as an array, the records of parts as objects, the rest as texts; names and a payload as text::quoted
-/// has them.
+/// as null, several values as an array, the records of parts as objects, the rest as texts; names and a payload as
+/// text::quoted has them.
 template <class Out, schema S, order O>
 constexpr Out json_line(Out out, const record<S, O>& item, std::uint64_t offset) {
   *out++ = '{';

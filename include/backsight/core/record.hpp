@@ -44,8 +44,8 @@ struct bit_access {
                                            : (bytes.first + bytes.size) * 8 - (Place.first_bit + Place.bits);
   static constexpr bool power_of_two = (bytes.size & (bytes.size - 1)) == 0;
   using word = unsigned_of_size<power_of_two ? bytes.size : 8>;
-  static constexpr word mask = static_cast<word>(Place.bits >= sizeof(word) * 8 ? ~word{0}
-                                                                              : (word{1} << Place.bits % 64) - 1);
+  static constexpr word mask =
+      static_cast<word>(Place.bits >= sizeof(word) * 8 ? ~word{0} : (word{1} << Place.bits % 64) - 1);
 
   [[nodiscard]] static constexpr word read_window(const std::byte* record) noexcept {
     if constexpr (power_of_two) {
@@ -122,8 +122,8 @@ struct no_payload_slot {};
 
 }  // namespace detail
 
-/// A view of one record of schema S: a pointer, and the payload's size where the schema has one. Trivially copyable; the
-/// bytes must outlive it. Reading a member costs one load, a shift and a mask; it cannot fail on a valid view.
+/// A view of one record of schema S: a pointer, and the payload's size where the schema has one. Trivially copyable;
+/// the bytes must outlive it. Reading a member costs one load, a shift and a mask; it cannot fail on a valid view.
 template <schema S, order O>
 class record : private std::conditional_t<has_payload<S>, detail::payload_size_slot, detail::no_payload_slot> {
   using slot = std::conditional_t<has_payload<S>, detail::payload_size_slot, detail::no_payload_slot>;
@@ -185,7 +185,8 @@ class record : private std::conditional_t<has_payload<S>, detail::payload_size_s
   template <class F, std::size_t Index>
   [[nodiscard]] constexpr typename F::value_type read_at() const noexcept {
     using fields = detail::layout_of<S>;
-    return detail::read_member<typename F::value_type, fields::template place_of<Index, O>, size, detail::order_of_member<F, O>>(data_);
+    return detail::read_member<typename F::value_type, fields::template place_of<Index, O>, size,
+                               detail::order_of_member<F, O>>(data_);
   }
 
   const std::byte* data_ = nullptr;
@@ -211,7 +212,8 @@ class mutable_record {
   constexpr const mutable_record& set_at(const T& value) const noexcept {
     using fields = detail::layout_of<S>;
     using member = typename fields::members::template at<Index>;
-    detail::write_member<T, fields::template place_of<Index, O>, size_of<S>, detail::order_of_member<member, O>>(data_, value);
+    detail::write_member<T, fields::template place_of<Index, O>, size_of<S>, detail::order_of_member<member, O>>(data_,
+                                                                                                                 value);
     return *this;
   }
 
@@ -249,8 +251,9 @@ class owned_record {
   std::array<std::byte, size_of<S>> bytes_{};
 };
 
-/// Decodes every member of `from`, padding included, and encodes it at `to` in the byte order To; the payload is copied.
-/// With To == From the bytes come out as they were. Precondition: from.bytes().size() bytes are writable at `to`.
+/// Decodes every member of `from`, padding included, and encodes it at `to` in the byte order To; the payload is
+/// copied. With To == From the bytes come out as they were. Precondition: from.bytes().size() bytes are writable at
+/// `to`.
 template <order To, schema S, order From>
   requires(!detail::varying<S>)
 constexpr void encode(const record<S, From>& from, std::byte* to) noexcept {

@@ -70,8 +70,8 @@ class record_range<F, Check>::iterator {
     return {position_, size(), kind_, offset()};
   }
 
-  // All of it inlined by force: an iterator whose address were taken would live in memory, and a call in the loop would put
-  // what the caller adds up there; either makes the loop three times slower (GCC 12, Clang 19).
+  // All of it inlined by force: an iterator whose address were taken would live in memory, and a call in the loop would
+  // put what the caller adds up there; either makes the loop three times slower (GCC 12, Clang 19).
   [[gnu::always_inline]] constexpr iterator& operator++() noexcept {
     BACKSIGHT_ASSERT(kind_ != detail::no_kind);
     const std::uint32_t previous = kind_;
@@ -80,7 +80,8 @@ class record_range<F, Check>::iterator {
       if (previous == common::kind) {
         // A common record may follow itself and leaves the context alone: only the position changes.
         position_ += common::size;
-        if (static_cast<std::size_t>(end_ - position_) >= common::size && common::difference(position_) == 0) return *this;
+        if (static_cast<std::size_t>(end_ - position_) >= common::size && common::difference(position_) == 0)
+          return *this;
       } else {
         advance_context();
         position_ += size_;
@@ -143,12 +144,16 @@ class record_range<F, Check>::iterator {
   static constexpr std::uint32_t start = decltype(rules)::start_state;
 
   constexpr iterator(byte_view bytes, std::size_t position, std::uint64_t base, const context_type& context) noexcept
-      : first_(bytes.data()), position_(bytes.data() + position), end_(bytes.data() + bytes.size()), base_(base),
+      : first_(bytes.data()),
+        position_(bytes.data() + position),
+        end_(bytes.data() + bytes.size()),
+        base_(base),
         context_(context) {
     set(decode_out_of_line(position_, static_cast<std::size_t>(end_ - position_), start, context_));
   }
 
-  /// Of the present record. A constant where it can be, which Clang 19 does not find out: it halves the cost of such a walk.
+  /// Of the present record. A constant where it can be, which Clang 19 does not find out: it halves the cost of such a
+  /// walk.
   [[nodiscard]] constexpr std::size_t size() const noexcept {
     if constexpr (detail::size_of_every_record<F> != 0) return detail::size_of_every_record<F>;
     else return size_;
@@ -169,7 +174,8 @@ class record_range<F, Check>::iterator {
   }
 
   /// What begins at `at`, after a record of kind `previous` (`start`: none).
-  [[nodiscard, gnu::always_inline]] static constexpr detail::step decode_here(const std::byte* at, std::size_t available,
+  [[nodiscard, gnu::always_inline]] static constexpr detail::step decode_here(const std::byte* at,
+                                                                              std::size_t available,
                                                                               std::uint32_t previous,
                                                                               context_type context) noexcept {
     if (previous == detail::terminator_of<F> && previous != detail::no_kind) return {};
@@ -185,7 +191,8 @@ class record_range<F, Check>::iterator {
   }
 
   /// The same for places outside of loops over single records.
-  [[nodiscard, gnu::noinline]] static constexpr detail::step decode_out_of_line(const std::byte* at, std::size_t available,
+  [[nodiscard, gnu::noinline]] static constexpr detail::step decode_out_of_line(const std::byte* at,
+                                                                                std::size_t available,
                                                                                 std::uint32_t previous,
                                                                                 context_type context) noexcept {
     return decode_here(at, available, previous, context);
@@ -201,8 +208,8 @@ class record_range<F, Check>::iterator {
   [[no_unique_address]] context_type context_{};
 };
 
-/// Calls `f(any_record)`, or `f(any_record, context)` with the context before the record, for each record and gives the error
-/// that ended the walk, or none.
+/// Calls `f(any_record)`, or `f(any_record, context)` with the context before the record, for each record and gives the
+/// error that ended the walk, or none.
 template <record_format F, grammar_check Check, class Function>
 constexpr trace_error for_each(const record_range<F, Check>& range, Function&& f) {
   auto it = range.begin();

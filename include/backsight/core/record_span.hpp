@@ -41,7 +41,9 @@ class strided {
   [[nodiscard]] friend constexpr std::ptrdiff_t operator-(const Iterator& a, const Iterator& b) noexcept {
     return (a.at_ - b.at_) / step;
   }
-  [[nodiscard]] friend constexpr bool operator==(const Iterator& a, const Iterator& b) noexcept { return a.at_ == b.at_; }
+  [[nodiscard]] friend constexpr bool operator==(const Iterator& a, const Iterator& b) noexcept {
+    return a.at_ == b.at_;
+  }
   [[nodiscard]] friend constexpr std::strong_ordering operator<=>(const Iterator& a, const Iterator& b) noexcept {
     return a.at_ <=> b.at_;
   }
@@ -99,9 +101,9 @@ class record_span<S, O>::iterator : public detail::strided<iterator, const std::
   [[nodiscard]] constexpr record<S, O> operator[](difference_type n) const noexcept { return *(*this + n); }
 };
 
-/// Calls `on_run(record_span)` for each run of common records (records of the format's most frequent kind that follow one
-/// another) and `on_other(any_record)` for every other record, in order; gives the error that ended the walk, or none.
-/// The end of a run is found eight records at a time.
+/// Calls `on_run(record_span)` for each run of common records (records of the format's most frequent kind that follow
+/// one another) and `on_other(any_record)` for every other record, in order; gives the error that ended the walk, or
+/// none. The end of a run is found eight records at a time.
 template <record_format F, grammar_check Check, class OnRun, class OnOther>
   requires detail::has_common<F>
 constexpr trace_error for_each_run(const record_range<F, Check>& range, OnRun&& on_run, OnOther&& on_other) {

@@ -28,16 +28,16 @@ struct fingerprint {
   [[nodiscard]] friend constexpr bool operator==(const fingerprint&, const fingerprint&) = default;
 };
 
-/// The fingerprint of a file by its size and the 4096 bytes at each of its ends: costs the same for a file of any size. Changes in
-/// the middle that leave the size as it was are not seen.
+/// The fingerprint of a file by its size and the 4096 bytes at each of its ends: costs the same for a file of any size.
+/// Changes in the middle that leave the size as it was are not seen.
 [[nodiscard]] constexpr fingerprint fingerprint_of_ends(byte_view file) noexcept {
   constexpr std::size_t most = 4096;
   if (file.size() <= 2 * most) return {file.size(), checksum(file)};
   return {file.size(), checksum(file.first(most)) + checksum(file.last(most))};
 }
 
-/// The head of every saved index: 48 bytes, little-endian. `count` entries of `entry_bytes` bytes follow, and what else the kind of
-/// index has.
+/// The head of every saved index: 48 bytes, little-endian. `count` entries of `entry_bytes` bytes follow, and what else
+/// the kind of index has.
 struct saved_index_head {
   static constexpr const char* name = "saved_index_head";
   static constexpr std::size_t size = 48;
@@ -73,8 +73,8 @@ namespace detail {
 
 }  // namespace detail
 
-/// Writes the head at the start of an index that is complete but for it. Precondition: `index` begins with room for the head, which
-/// `count` records of schema Entry follow.
+/// Writes the head at the start of an index that is complete but for it. Precondition: `index` begins with room for the
+/// head, which `count` records of schema Entry follow.
 template <schema Entry>
 constexpr void seal_saved_index(std::span<std::byte> index, const saved_index_kind& kind, std::uint64_t count,
                                 const fingerprint& source) noexcept {
@@ -111,8 +111,8 @@ struct saved_index {
   }
 };
 
-/// Reads the head of an index. Errors: errc::bad_magic, errc::unsupported_version, errc::bad_size for entries of another size,
-/// errc::truncated. The checksum is checked by verify().
+/// Reads the head of an index. Errors: errc::bad_magic, errc::unsupported_version, errc::bad_size for entries of
+/// another size, errc::truncated. The checksum is checked by verify().
 template <schema Entry>
 [[nodiscard]] constexpr result<saved_index<Entry>> open_saved_index(byte_view bytes,
                                                                     const saved_index_kind& kind) noexcept {

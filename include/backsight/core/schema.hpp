@@ -44,8 +44,8 @@ consteval bool names_differ(Members list) {
   return differ(list);
 }
 
-// A member may itself be called size or has_payload; only a number states the size of the record, only a bool a payload.
-// Concepts of their own: Clang 16 crashes on such a requirement inside the lambda of a variable template.
+// A member may itself be called size or has_payload; only a number states the size of the record, only a bool a
+// payload. Concepts of their own: Clang 16 crashes on such a requirement inside the lambda of a variable template.
 template <class S>
 concept states_size = requires {
   { S::size } -> std::convertible_to<std::size_t>;
@@ -77,7 +77,8 @@ consteval bool size_as_stated() {
 ///   `static constexpr std::size_t size`: the size in bytes that the documentation states, checked;
 ///   `static constexpr const char* name`: how print calls the record;
 ///   `static constexpr bool has_payload = true`: bytes of a length that the format tells follow the members;
-///   `using extent = sized_by<member>`: that member tells the size of the record; what the members leave of it is the payload.
+///   `using extent = sized_by<member>`: that member tells the size of the record; what the members leave of it is the
+///       payload.
 template <class S>
 concept schema = requires { S::fields; } && detail::is_layout<detail::layout_of<S>> &&
                  detail::names_differ(typename detail::layout_of<S>::members{}) && detail::size_as_stated<S>();

@@ -8,8 +8,8 @@
 #include <backsight/core/tagged_format.hpp>
 #include <backsight/core/varying.hpp>
 
-/// The words of declarations, and no others: `using namespace backsight::schemas;`, or `namespace s = backsight::schemas;` and
-/// `s::field<...>`, for code that has a `message`, a `text` or a `visit` of its own.
+/// The words of declarations, and no others: `using namespace backsight::schemas;`, or `namespace s =
+/// backsight::schemas;` and `s::field<...>`, for code that has a `message`, a `text` or a `visit` of its own.
 namespace backsight::schemas {
 
 // What a declaration is made of.

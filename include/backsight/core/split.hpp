@@ -11,9 +11,9 @@
 // A range in parts for several threads: each part is a range of its own, and together they are the whole.
 namespace backsight {
 
-/// A stretch of a record_range: the records that begin at or behind its first one and in front of end_offset(). Its iterators see all
-/// bytes of the range, so that a record never ends early, and have the context and the record before them as the whole range has.
-/// A view; trivially copyable.
+/// A stretch of a record_range: the records that begin at or behind its first one and in front of end_offset(). Its
+/// iterators see all bytes of the range, so that a record never ends early, and have the context and the record before
+/// them as the whole range has. A view; trivially copyable.
 template <record_format F, grammar_check Check = grammar_check::enforced>
 class record_part {
  public:
@@ -60,15 +60,15 @@ namespace detail {
 
 }  // namespace detail
 
-/// A format whose borders of records can be found from the middle: all records have the same size, and nothing about one hangs on those
-/// before it.
+/// A format whose borders of records can be found from the middle: all records have the same size, and nothing about
+/// one hangs on those before it.
 template <class F>
 concept evenly_sized_format = record_format<F> && detail::size_of_every_record<F> != 0 && !detail::has_advance<F> &&
                               !detail::has_transitions<F> && !requires { typename F::terminator; };
 
-/// Writes up to `parts` record_parts of about the same size to `out`, in order and none empty, without a look at the bytes between.
-/// What the parts say of errors is what each finds: behind an unreadable record the range ends, the parts behind it go on. For other
-/// formats there is split_by_walk.
+/// Writes up to `parts` record_parts of about the same size to `out`, in order and none empty, without a look at the
+/// bytes between. What the parts say of errors is what each finds: behind an unreadable record the range ends, the
+/// parts behind it go on. For other formats there is split_by_walk.
 template <class Out, evenly_sized_format F, grammar_check Check>
 constexpr Out split(const record_range<F, Check>& range, std::size_t parts, Out out) {
   constexpr std::size_t step = detail::size_of_every_record<F>;
@@ -83,8 +83,8 @@ constexpr Out split(const record_range<F, Check>& range, std::size_t parts, Out 
   return out;
 }
 
-/// The same for every format: walks the range once, which costs what validate does and no more memory, and notes where parts begin,
-/// with the context there. The last part has the error that ends the range.
+/// The same for every format: walks the range once, which costs what validate does and no more memory, and notes where
+/// parts begin, with the context there. The last part has the error that ends the range.
 template <class Out, record_format F, grammar_check Check>
 constexpr Out split_by_walk(const record_range<F, Check>& range, std::size_t parts, Out out) {
   if (parts == 0 || range.bytes().empty()) return out;

@@ -52,9 +52,10 @@ template <class S, order O>
 
 }  // namespace detail
 
-/// A format whose records say themselves what they are: each schema states `static constexpr auto told_by = is(type, 6);`, on a member
-/// of its fixed part, or a function of a pointer to the first byte. The first one in the list that is told begins; a schema that
-/// states nothing takes what is left. Formats with a context, checks or a grammar derive from it.
+/// A format whose records say themselves what they are: each schema states `static constexpr auto told_by = is(type,
+/// 6);`, on a member of its fixed part, or a function of a pointer to the first byte. The first one in the list that is
+/// told begins; a schema that states nothing takes what is left. Formats with a context, checks or a grammar derive
+/// from it.
 template <order O, schema... Schemas>
 struct tagged_format {
   using records = record_list<Schemas...>;

@@ -7,8 +7,8 @@
 #include <backsight/core/bytes.hpp>
 #include <backsight/core/error.hpp>
 
-// Numbers of seven bits a byte, the least significant first; the top bit says that more follow. The readers take pointers and
-// are inlined, so that a loop around them keeps everything in registers.
+// Numbers of seven bits a byte, the least significant first; the top bit says that more follow. The readers take
+// pointers and are inlined, so that a loop around them keeps everything in registers.
 namespace backsight {
 
 /// How a number of seven bits a byte is written.
@@ -54,8 +54,8 @@ template <varint_form Form>
 
 }  // namespace detail
 
-/// Reads a number of that form below `end`, and gives where it ends; null where it is cut off or larger than 64 bits, and `code`
-/// says which. `value` holds its bits, of a signed number in two's complement.
+/// Reads a number of that form below `end`, and gives where it ends; null where it is cut off or larger than 64 bits,
+/// and `code` says which. `value` holds its bits, of a signed number in two's complement.
 template <varint_form Form>
 [[nodiscard, gnu::always_inline]] constexpr const std::byte* read_varint(const std::byte* at, const std::byte* end,
                                                                          std::uint64_t& value, errc& code) noexcept {

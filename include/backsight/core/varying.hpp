@@ -12,8 +12,8 @@
 // Members whose size the bytes of a record tell.
 namespace backsight {
 
-/// A number of seven bits a byte. T is an integer, an enumeration or bool; a LEB128 number that does not fit it is refused with
-/// errc::number_too_large, of a protobuf number the upper bits are dropped, as protobuf does.
+/// A number of seven bits a byte. T is an integer, an enumeration or bool; a LEB128 number that does not fit it is
+/// refused with errc::number_too_large, of a protobuf number the upper bits are dropped, as protobuf does.
 template <fixed_string Name, class T, varint_form Form>
 struct varying_number : detail::varying_base {
   static_assert(std::is_integral_v<T> || std::is_enum_v<T>,
@@ -125,8 +125,8 @@ struct c_string : detail::bytes_member {
   }
 };
 
-/// Bytes whose number an earlier member tells: `counted_bytes<"data", length>`. Count may be a function of the record too:
-/// `[](const auto& r) { return r[length] - 2; }`; a negative number is one that is too large.
+/// Bytes whose number an earlier member tells: `counted_bytes<"data", length>`. Count may be a function of the record
+/// too: `[](const auto& r) { return r[length] - 2; }`; a negative number is one that is too large.
 template <fixed_string Name, auto Count>
 struct counted_bytes : detail::bytes_member {
   static constexpr auto count = Count;
@@ -245,8 +245,9 @@ struct counted : detail::bytes_member {
   }
 };
 
-/// These members are there where Condition holds: `when<is(flags, 1)>(a, b)`, or a function of the record's earlier members:
-/// `when<[](const auto& r) { return r[version] >= 5; }>(a)`. A member that is not there reads as zero; `record.has(a)` tells.
+/// These members are there where Condition holds: `when<is(flags, 1)>(a, b)`, or a function of the record's earlier
+/// members: `when<[](const auto& r) { return r[version] >= 5; }>(a)`. A member that is not there reads as zero;
+/// `record.has(a)` tells.
 template <auto Condition, class... Members>
 [[nodiscard]] consteval auto when(Members...) {
   return []<class... Units>(detail::type_list<Units...>) {

@@ -44,8 +44,8 @@ struct member_place {
   std::size_t bits = 0;
 };
 
-/// A view of one record with members of varying size. Their places are found once, when the view is made; reading a member then
-/// costs what it costs in other records. Trivially copyable; the bytes must outlive it.
+/// A view of one record with members of varying size. Their places are found once, when the view is made; reading a
+/// member then costs what it costs in other records. Trivially copyable; the bytes must outlive it.
 template <schema S, order O>
   requires detail::varying<S>
 class record<S, O> {
@@ -59,8 +59,8 @@ class record<S, O> {
   static constexpr std::size_t size = size_of<S>;
 
   constexpr record() = default;
-  /// Precondition: a record of S lies in the `bytes` bytes at `data`, which is all that belongs to it; it begins at `offset` of the
-  /// caller's view.
+  /// Precondition: a record of S lies in the `bytes` bytes at `data`, which is all that belongs to it; it begins at
+  /// `offset` of the caller's view.
   [[gnu::always_inline]] constexpr record(const std::byte* data, std::size_t bytes, std::uint64_t offset = 0) noexcept
       : data_(data), size_(bytes), offset_(offset) {
     [[maybe_unused]] const errc code = find_members(bytes);

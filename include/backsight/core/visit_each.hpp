@@ -40,9 +40,10 @@ template <class S, record_format F, grammar_check Check, class Visitor>
 
 }  // namespace detail
 
-/// Calls `visitor(record<S, order>)`, or `visitor(record<S, order>, context)`, for each record of the range, and gives the error that
-/// ended the walk, or none. The same as for_each with visit, but each record is read once: for records with members of varying
-/// size about half the cost. Without offsets for records of fixed size; these are where for_each gives them.
+/// Calls `visitor(record<S, order>)`, or `visitor(record<S, order>, context)`, for each record of the range, and gives
+/// the error that ended the walk, or none. The same as for_each with visit, but each record is read once: for records
+/// with members of varying size about half the cost. Without offsets for records of fixed size; these are where
+/// for_each gives them.
 template <record_format F, grammar_check Check, class Visitor>
 constexpr trace_error visit_each(const record_range<F, Check>& range, Visitor&& visitor) {
   constexpr auto rules = detail::transitions_of<F>;

@@ -14,9 +14,9 @@ namespace backsight::dwarf {
 /// One operation of an expression with its operands, decoded but not evaluated.
 struct decoded_operation {
   operation code = operation::nop;  ///< As in the byte; lit0..31 and breg0..31 as they are.
-  std::uint64_t first = 0;   ///< A constant (sign-extended where it is signed), a register, a size or a depth.
-  std::int64_t second = 0;   ///< The offset of a register; of a branch, its distance from `next`.
-  std::size_t next = 0;      ///< Where the next operation begins.
+  std::uint64_t first = 0;          ///< A constant (sign-extended where it is signed), a register, a size or a depth.
+  std::int64_t second = 0;          ///< The offset of a register; of a branch, its distance from `next`.
+  std::size_t next = 0;             ///< Where the next operation begins.
   /// truncated, unknown_record (one that call frame information may not hold), number_too_large; ok for a valid one.
   trace_error error;
 
@@ -34,7 +34,8 @@ struct decoded_operation {
 /// Decodes the operation at `at` (below code.size()). `address_size` is the width of an addr operand. Source: DWARF 5,
 /// sections 2.5.1 and 7.7.1; what 6.4.2 does not allow in call frame information is not valid.
 template <order O>
-[[nodiscard]] constexpr decoded_operation decode_operation(byte_view code, std::size_t at, unsigned address_size) noexcept {
+[[nodiscard]] constexpr decoded_operation decode_operation(byte_view code, std::size_t at,
+                                                           unsigned address_size) noexcept {
   cursor<O> from(code);
   from.seek(at);
   decoded_operation op;
@@ -69,9 +70,34 @@ template <order O>
         op.first = from.uleb128();
         op.second = from.sleb128();
         break;
-      case deref: case dup: case drop: case over: case swap: case rot: case abs: case and_: case div: case minus:
-      case mod: case mul: case neg: case not_: case or_: case plus: case shl: case shr: case shra: case xor_: case eq:
-      case ge: case gt: case le: case lt: case ne: case nop: case stack_value: break;
+      case deref:
+      case dup:
+      case drop:
+      case over:
+      case swap:
+      case rot:
+      case abs:
+      case and_:
+      case div:
+      case minus:
+      case mod:
+      case mul:
+      case neg:
+      case not_:
+      case or_:
+      case plus:
+      case shl:
+      case shr:
+      case shra:
+      case xor_:
+      case eq:
+      case ge:
+      case gt:
+      case le:
+      case lt:
+      case ne:
+      case nop:
+      case stack_value: break;
       default: op.error = {errc::unknown_record, at}; break;
     }
   }

@@ -167,9 +167,10 @@ class core_notes {
 
 }  // namespace detail
 
-/// Opens a core file of any machine. A pass over its program headers and notes, of which segments that begin before the last one's
-/// end are left out; memory for the threads and mappings that the notes hold. What is damaged is told to `on_fault(fault)` and left out; a file that was cut has what lies before. Errors: those of
-/// elf::open, errc::unsupported_type where the file is no core file.
+/// Opens a core file of any machine. A pass over its program headers and notes, of which segments that begin before the
+/// last one's end are left out; memory for the threads and mappings that the notes hold. What is damaged is told to
+/// `on_fault(fault)` and left out; a file that was cut has what lies before. Errors: those of elf::open,
+/// errc::unsupported_type where the file is no core file.
 template <class OnFault>
 [[nodiscard]] result<core_file> open_core(byte_view bytes, OnFault&& on_fault) {
   constexpr std::uint64_t type_offset = 16;

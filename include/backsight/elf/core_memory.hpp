@@ -24,8 +24,8 @@ class core_memory {
   };
 
   core_memory() = default;
-  /// Sorts the segments. Where they overlap, which no kernel writes, the one that begins first counts and `on_fault(fault)` is told
-  /// of the other, at its program header.
+  /// Sorts the segments. Where they overlap, which no kernel writes, the one that begins first counts and
+  /// `on_fault(fault)` is told of the other, at its program header.
   template <class OnFault>
   core_memory(const image& core, OnFault&& on_fault) : order_(core.byte_order()), word_(core.address_size()) {
     struct placed {
@@ -76,7 +76,8 @@ class core_memory {
     if (found == nullptr || address - found->begin >= found->bytes.size()) return {};
     return found->bytes.subspan(static_cast<std::size_t>(address - found->begin));
   }
-  /// The word of the machine's address size at an address; absent where the file does not have it. A memory_reader of cfi.
+  /// The word of the machine's address size at an address; absent where the file does not have it. A memory_reader of
+  /// cfi.
   [[nodiscard]] std::optional<std::uint64_t> operator()(std::uint64_t address) const noexcept {
     const byte_view bytes = bytes_from(address);
     if (bytes.size() < word_) return std::nullopt;

@@ -141,11 +141,11 @@ class relocator {
 
 /// Applies the relocations of an object file (ET_REL) to `bytes`, a copy of the bytes of its section `target`, inflated
 /// when it is compressed. Every section counts as lying at its own address, which is 0 in object files; what is not
-/// defined in the file counts as 0. For x86-64, i386, AArch64, ARM and RISC-V, the kinds that assemblers use in call frame
-/// and debugging information, with and without addends, in files of any class and byte order. Gives the places that got
-/// an address, ascending. Errors, at the offset of the relocation's record in the file: errc::unknown_relocation,
-/// out_of_range (its place or its symbol), number_too_large (the value does not fit), unpaired_record (half of a pair),
-/// bad_value; and those of relocations_of and symbols_of. `bytes` are of no use then.
+/// defined in the file counts as 0. For x86-64, i386, AArch64, ARM and RISC-V, the kinds that assemblers use in call
+/// frame and debugging information, with and without addends, in files of any class and byte order. Gives the places
+/// that got an address, ascending. Errors, at the offset of the relocation's record in the file:
+/// errc::unknown_relocation, out_of_range (its place or its symbol), number_too_large (the value does not fit),
+/// unpaired_record (half of a pair), bad_value; and those of relocations_of and symbols_of. `bytes` are of no use then.
 [[nodiscard]] inline result<std::vector<relocated_place>> relocate(const image& file, const section& target,
                                                                    std::span<std::byte> bytes) {
   std::vector<relocated_place> places;

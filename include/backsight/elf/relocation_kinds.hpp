@@ -34,10 +34,10 @@ struct relocation_kind {
   switch (of) {
     case machine::x86_64:
       switch (type) {
-        case 0: return {none, 0};      // R_X86_64_NONE
-        case 1: return {absolute, 8};  // R_X86_64_64
-        case 2: return {relative, 4};  // R_X86_64_PC32
-        case 10:                       // R_X86_64_32
+        case 0: return {none, 0};       // R_X86_64_NONE
+        case 1: return {absolute, 8};   // R_X86_64_64
+        case 2: return {relative, 4};   // R_X86_64_PC32
+        case 10:                        // R_X86_64_32
         case 11: return {absolute, 4};  // R_X86_64_32S
         case 24: return {relative, 8};  // R_X86_64_PC64
         default: return {};
@@ -78,24 +78,24 @@ struct relocation_kind {
     case machine::riscv:
       switch (type) {
         case 0:
-        case 51: return {none, 0};       // R_RISCV_NONE, R_RISCV_RELAX
-        case 1: return {absolute, 4};    // R_RISCV_32
-        case 2: return {absolute, 8};    // R_RISCV_64
-        case 33: return {add, 1};        // R_RISCV_ADD8
-        case 34: return {add, 2};        // R_RISCV_ADD16
-        case 35: return {add, 4};        // R_RISCV_ADD32
-        case 36: return {add, 8};        // R_RISCV_ADD64
-        case 37: return {subtract, 1};   // R_RISCV_SUB8
-        case 38: return {subtract, 2};   // R_RISCV_SUB16
-        case 39: return {subtract, 4};   // R_RISCV_SUB32
-        case 40: return {subtract, 8};   // R_RISCV_SUB64
-        case 52: return {subtract6, 1};  // R_RISCV_SUB6
-        case 53: return {set6, 1};       // R_RISCV_SET6
-        case 54: return {set, 1};        // R_RISCV_SET8
-        case 55: return {set, 2};        // R_RISCV_SET16
-        case 56: return {set, 4};        // R_RISCV_SET32
-        case 57: return {relative, 4};   // R_RISCV_32_PCREL
-        case 60: return {set_uleb, 1};   // R_RISCV_SET_ULEB128
+        case 51: return {none, 0};           // R_RISCV_NONE, R_RISCV_RELAX
+        case 1: return {absolute, 4};        // R_RISCV_32
+        case 2: return {absolute, 8};        // R_RISCV_64
+        case 33: return {add, 1};            // R_RISCV_ADD8
+        case 34: return {add, 2};            // R_RISCV_ADD16
+        case 35: return {add, 4};            // R_RISCV_ADD32
+        case 36: return {add, 8};            // R_RISCV_ADD64
+        case 37: return {subtract, 1};       // R_RISCV_SUB8
+        case 38: return {subtract, 2};       // R_RISCV_SUB16
+        case 39: return {subtract, 4};       // R_RISCV_SUB32
+        case 40: return {subtract, 8};       // R_RISCV_SUB64
+        case 52: return {subtract6, 1};      // R_RISCV_SUB6
+        case 53: return {set6, 1};           // R_RISCV_SET6
+        case 54: return {set, 1};            // R_RISCV_SET8
+        case 55: return {set, 2};            // R_RISCV_SET16
+        case 56: return {set, 4};            // R_RISCV_SET32
+        case 57: return {relative, 4};       // R_RISCV_32_PCREL
+        case 60: return {set_uleb, 1};       // R_RISCV_SET_ULEB128
         case 61: return {subtract_uleb, 1};  // R_RISCV_SUB_ULEB128
         default: return {};
       }

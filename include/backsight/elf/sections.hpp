@@ -162,10 +162,12 @@ class image {
     if (offset >= table.size()) return {};
     if (std::is_constant_evaluated()) return {};
     const byte_view tail = table.subspan(static_cast<std::size_t>(offset));
-    // The limit keeps a table without end, to which every symbol points, from being searched to its end for each of them.
+    // The limit keeps a table without end, to which every symbol points, from being searched to its end for each of
+    // them.
     const void* const end = std::memchr(tail.data(), 0, tail.size() < 65536 ? tail.size() : 65536);
     if (end == nullptr) return {};
-    return {reinterpret_cast<const char*>(tail.data()), static_cast<std::size_t>(static_cast<const std::byte*>(end) - tail.data())};
+    return {reinterpret_cast<const char*>(tail.data()),
+            static_cast<std::size_t>(static_cast<const std::byte*>(end) - tail.data())};
   }
 
  private:

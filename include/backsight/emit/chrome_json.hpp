@@ -11,12 +11,14 @@
 namespace backsight::emit {
 
 /// Writes events in the JSON form that chrome://tracing, Perfetto and speedscope read. Times are microseconds since the
-/// first event, with three decimals, exact: readers keep them as floating-point numbers, which would not hold an absolute
-/// time. Source: "Trace Event Format", duration and instant events. Never allocates.
+/// first event, with three decimals, exact: readers keep them as floating-point numbers, which would not hold an
+/// absolute time. Source: "Trace Event Format", duration and instant events. Never allocates.
 template <class Out>
 class chrome_json {
  public:
-  explicit chrome_json(Out out) : out_(out) { out_ = text::literal(out_, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":["); }
+  explicit chrome_json(Out out) : out_(out) {
+    out_ = text::literal(out_, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[");
+  }
 
   /// One event of a thread, at a time in nanoseconds that is not before that of the first event.
   void event(event_kind kind, std::string_view name, std::int64_t process, std::int64_t thread, std::uint64_t time_ns) {
@@ -42,7 +44,9 @@ class chrome_json {
   }
 
   /// The name of a thread, shown in place of its number.
-  void thread(std::int64_t process, std::int64_t thread, std::string_view name) { named("thread_name", process, thread, name); }
+  void thread(std::int64_t process, std::int64_t thread, std::string_view name) {
+    named("thread_name", process, thread, name);
+  }
   /// The name of a process, likewise.
   void process(std::int64_t process, std::string_view name) { named("process_name", process, process, name); }
 

@@ -20,8 +20,8 @@ namespace backsight::emit {
 /// The words of an expression.
 enum class language : std::uint8_t { kaitai, imhex };
 
-/// An expression over the members of a record, as text. A count or condition that is a function of a record is called with a record
-/// whose members are terms, and gives the text of what it computes.
+/// An expression over the members of a record, as text. A count or condition that is a function of a record is called
+/// with a record whose members are terms, and gives the text of what it computes.
 template <language L>
 class term {
  public:
@@ -87,7 +87,8 @@ template <schema S, class Name>
   return {name};
 }
 
-/// What a count, a size or a condition is, over a described_record. A function that cannot be called with one says so itself.
+/// What a count, a size or a condition is, over a described_record. A function that cannot be called with one says so
+/// itself.
 template <auto What, class Record>
 [[nodiscard]] auto term_of(const Record& record) {
   using what = std::remove_cvref_t<decltype(What)>;

@@ -13,8 +13,8 @@
 
 namespace backsight::emit {
 
-/// Writes the call graph of a call tree in the DOT language of Graphviz: a node for each function with its calls and self
-/// time, an edge for each caller and callee with calls and total time, in order of function id. Times go through
+/// Writes the call graph of a call tree in the DOT language of Graphviz: a node for each function with its calls and
+/// self time, an edge for each caller and callee with calls and total time, in order of function id. Times go through
 /// `print_time(out, ticks)`; `name(function)` gives a std::string_view or what converts to one, such as a std::string.
 template <class Out, class Name, class PrintTime>
 Out dot(Out out, const analysis::call_tree& tree, Name&& name, PrintTime&& print_time) {

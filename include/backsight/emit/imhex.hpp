@@ -233,8 +233,8 @@ class imhex_writer {
 
 }  // namespace detail
 
-/// The records of format F as an ImHex pattern. What kaitai() asks for and leaves out holds here too; constants and repeated members are
-/// shown and not checked, and a part whose terminator comes early goes on to its end.
+/// The records of format F as an ImHex pattern. What kaitai() asks for and leaves out holds here too; constants and
+/// repeated members are shown and not checked, and a part whose terminator comes early goes on to its end.
 template <record_format F>
 [[nodiscard]] std::string imhex() {
   detail::imhex_writer writer;

@@ -343,10 +343,10 @@ class kaitai_writer {
 
 }  // namespace detail
 
-/// The records of format F as a Kaitai Struct declaration, the text of `id`.ksy. Counts, sizes and conditions that are functions of a
-/// record are said in its expressions, as far as they are made of + - * / % & | ^ << >> comparisons && || and !. What only a hook
-/// knows is an error of the compiler: kinds told by several bytes without told_by, a context, the size of a payload. Left out: what
-/// may follow what, the hook check, and whether a checksum is right.
+/// The records of format F as a Kaitai Struct declaration, the text of `id`.ksy. Counts, sizes and conditions that are
+/// functions of a record are said in its expressions, as far as they are made of + - * / % & | ^ << >> comparisons &&
+/// || and !. What only a hook knows is an error of the compiler: kinds told by several bytes without told_by, a
+/// context, the size of a payload. Left out: what may follow what, the hook check, and whether a checksum is right.
 template <record_format F>
 [[nodiscard]] std::string kaitai(const std::string& id) {
   detail::kaitai_writer writer;

@@ -18,8 +18,10 @@
 namespace backsight::emit {
 
 /// Writes events as a Perfetto trace (protobuf): one track for each thread, names stored once. Times are nanoseconds.
-/// Source: perfetto protos/perfetto/trace/{trace,trace_packet,track_event/track_event,track_event/track_descriptor}.proto.
-/// Keeps one entry for each name and thread, and for each stack of samples; a packet is put together in a buffer that is used again.
+/// Source: perfetto
+/// protos/perfetto/trace/{trace,trace_packet,track_event/track_event,track_event/track_descriptor}.proto. Keeps one
+/// entry for each name and thread, and for each stack of samples; a packet is put together in a buffer that is used
+/// again.
 template <class Out>
 class perfetto {
  public:
@@ -51,7 +53,9 @@ class perfetto {
   }
 
   /// The name of a thread. Before its first event, or it is not written.
-  void thread(std::int64_t process, std::int64_t thread, std::string_view name) { thread_names_.try_emplace(key_of(process, thread), name); }
+  void thread(std::int64_t process, std::int64_t thread, std::string_view name) {
+    thread_names_.try_emplace(key_of(process, thread), name);
+  }
   /// The name of a process.
   void process(std::int64_t process, std::string_view name) {
     std::string descriptor, of_process;
@@ -109,7 +113,8 @@ class perfetto {
 
  private:
   static constexpr std::uint64_t sequence = 1, slice_begin = 1, slice_end = 2, instant = 3;
-  static constexpr std::uint64_t process_tracks = std::uint64_t{1} << 63;  // Beside the numbers of threads, which count from 1.
+  static constexpr std::uint64_t process_tracks = std::uint64_t{1}
+                                                  << 63;  // Beside the numbers of threads, which count from 1.
   static constexpr std::uint64_t state_cleared = 1, needs_state = 2;
 
   static void varint(std::string& to, std::uint64_t value) {
@@ -140,8 +145,8 @@ class perfetto {
   }
 
   /// The number of a text of samples; a new one is added to `interned`, as an entry of that field.
-  [[nodiscard]] static std::uint64_t text_number(std::unordered_map<std::string, std::uint64_t>& known, std::string_view text, unsigned field,
-                                                 std::string& interned) {
+  [[nodiscard]] static std::uint64_t text_number(std::unordered_map<std::string, std::uint64_t>& known,
+                                                 std::string_view text, unsigned field, std::string& interned) {
     const auto [at, is_new] = known.try_emplace(std::string(text), known.size() + 1);
     if (is_new) {
       std::string entry;
@@ -185,7 +190,8 @@ class perfetto {
       std::string descriptor, of_thread;
       number(of_thread, 1, static_cast<std::uint64_t>(process));
       number(of_thread, 2, static_cast<std::uint64_t>(thread));
-      if (const auto named = thread_names_.find(at->first); named != thread_names_.end()) readable(of_thread, 5, named->second);
+      if (const auto named = thread_names_.find(at->first); named != thread_names_.end())
+        readable(of_thread, 5, named->second);
       number(descriptor, 1, at->second);
       bytes(descriptor, 4, of_thread);
       packet_.clear();

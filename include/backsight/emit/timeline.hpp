@@ -24,11 +24,12 @@ concept timeline_writer =
       writer.process(id, name);
     };
 
-/// Writes all events of a trace to a timeline, part after part, and the names of threads and processes that the trace knows in
-/// front of their first events. Calls nest whatever the trace left out: an exit that closes several calls ends each of them, one
-/// that closes none is dropped, and calls that a part leaves open end with its last event where another part goes on with their
-/// thread, as that begins with an empty stack. `on_fault(file, fault)` is called for what cannot be read. Precedes
-/// writer.finish(). Keeps the stacks of a part, the calls that parts left open, and the numbers of threads and processes.
+/// Writes all events of a trace to a timeline, part after part, and the names of threads and processes that the trace
+/// knows in front of their first events. Calls nest whatever the trace left out: an exit that closes several calls ends
+/// each of them, one that closes none is dropped, and calls that a part leaves open end with its last event where
+/// another part goes on with their thread, as that begins with an empty stack. `on_fault(file, fault)` is called for
+/// what cannot be read. Precedes writer.finish(). Keeps the stacks of a part, the calls that parts left open, and the
+/// numbers of threads and processes.
 template <timeline_writer Writer, call_trace T, class OnFault>
 void timeline(Writer& writer, const T& trace, OnFault&& on_fault) {
   using thread_key = std::pair<std::int64_t, std::uint64_t>;
@@ -76,7 +77,8 @@ void timeline(Writer& writer, const T& trace, OnFault&& on_fault) {
             writer.event(kind, name, process, thread, trace.to_ns(event.time));
           };
           if (event.kind == event_kind::mark) {
-            if (const auto text = mark_text(event)) return writer.event(event_kind::mark, *text, process, thread, trace.to_ns(event.time));
+            if (const auto text = mark_text(event))
+              return writer.event(event_kind::mark, *text, process, thread, trace.to_ns(event.time));
             return emit(event_kind::mark, event.function);
           }
           stack.on(

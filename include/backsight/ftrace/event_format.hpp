@@ -13,8 +13,8 @@
 #include <backsight/core/error.hpp>
 #include <backsight/core/lines.hpp>
 
-// The descriptions of events: the files `events/SYSTEM/NAME/format` of tracefs, which recorders keep beside the data. Source:
-// Linux, Documentation/trace/events.rst, "Event formats".
+// The descriptions of events: the files `events/SYSTEM/NAME/format` of tracefs, which recorders keep beside the data.
+// Source: Linux, Documentation/trace/events.rst, "Event formats".
 namespace backsight::ftrace {
 
 /// One member of an event, as the kernel describes it. Views into the file's bytes.
@@ -101,8 +101,9 @@ namespace detail {
 
 }  // namespace detail
 
-/// Reads a description of an event between the places `begin` and `end` of a text; `system` is not written in it. What is
-/// malformed is left out and added to `faults` (bad_text), with its place in the text. Views into the text. Allocates.
+/// Reads a description of an event between the places `begin` and `end` of a text; `system` is not written in it. What
+/// is malformed is left out and added to `faults` (bad_text), with its place in the text. Views into the text.
+/// Allocates.
 [[nodiscard]] inline event_format read_event_format(std::string_view text, std::size_t begin, std::size_t end,
                                                     std::vector<fault>& faults) {
   event_format event;

@@ -15,7 +15,8 @@
 #include <backsight/ftrace/event_format.hpp>
 #include <backsight/ftrace/print_expression.hpp>
 
-// The data of events as text. Sources: Linux, Documentation/trace/events.rst, "Event formats" ("print fmt"); printf(3) for the conversions.
+// The data of events as text. Sources: Linux, Documentation/trace/events.rst, "Event formats" ("print fmt"); printf(3)
+// for the conversions.
 namespace backsight::ftrace {
 
 namespace detail {
@@ -51,9 +52,9 @@ namespace detail {
 
 }  // namespace detail
 
-/// Appends the data of an event as its print format says: texts, members, expressions of C, tables of names. `long_bytes` is the size of
-/// a long of the recorded machine. False, and nothing appended, where the format holds what is not known here (names of functions,
-/// bytes in hexadecimal); then append_event_members is the way.
+/// Appends the data of an event as its print format says: texts, members, expressions of C, tables of names.
+/// `long_bytes` is the size of a long of the recorded machine. False, and nothing appended, where the format holds what
+/// is not known here (names of functions, bytes in hexadecimal); then append_event_members is the way.
 [[nodiscard]] inline bool append_event_text(std::string& out, const event_format& format, byte_view data, order o,
                                             unsigned long_bytes = 8) {
   std::string_view arguments = format.print_format;

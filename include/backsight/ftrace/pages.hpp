@@ -13,8 +13,8 @@
 // rb_update_read_stamp); libtraceevent's kbuffer-parse.c.
 namespace backsight::ftrace {
 
-/// How the kernel that was traced lays out its pages: the file `events/header_page` of tracefs. Defaults are those of a 64-bit
-/// little-endian kernel.
+/// How the kernel that was traced lays out its pages: the file `events/header_page` of tracefs. Defaults are those of a
+/// 64-bit little-endian kernel.
 struct page_layout {
   std::size_t page_size = 4096;
   std::size_t long_size = 8;
@@ -22,7 +22,8 @@ struct page_layout {
   std::size_t commit_offset = 8;  ///< in a page: how many bytes of it are used, a long
   std::size_t data_offset = 16;   ///< in a page: where its events begin
 
-  /// Whether pages can be read by it: sizes that kernels have, and a head that lies in the page and begins with the time.
+  /// Whether pages can be read by it: sizes that kernels have, and a head that lies in the page and begins with the
+  /// time.
   [[nodiscard]] bool usable() const noexcept {
     return page_size >= 32 && page_size <= (std::size_t{1} << 24) && (long_size == 4 || long_size == 8) &&
            data_offset >= sizeof(std::uint64_t) && data_offset < page_size && commit_offset <= page_size - long_size;
@@ -110,8 +111,8 @@ inline void read_page(const page_layout& layout, byte_view bytes, std::uint64_t 
 
 }  // namespace detail
 
-/// The page of a file of such pages that begins at `offset`; the layout is usable. Gives what can be read, and the error that ended it. The data
-/// of its events are views of `file`. Allocates the list of events.
+/// The page of a file of such pages that begins at `offset`; the layout is usable. Gives what can be read, and the
+/// error that ended it. The data of its events are views of `file`. Allocates the list of events.
 [[nodiscard]] inline page read_page(const page_layout& layout, byte_view file, std::size_t offset) {
   BACKSIGHT_ASSERT(layout.usable() && offset <= file.size());
   page read;

@@ -16,11 +16,12 @@
 #include <backsight/core/text.hpp>
 #include <backsight/ftrace/event_format.hpp>
 
-// The expressions in print formats of events. Sources: Linux, Documentation/trace/events.rst, "Event formats" ("print fmt"), and
-// include/trace/stages/stage3_trace_output.h for its functions.
+// The expressions in print formats of events. Sources: Linux, Documentation/trace/events.rst, "Event formats" ("print
+// fmt"), and include/trace/stages/stage3_trace_output.h for its functions.
 namespace backsight::ftrace::detail {
 
-/// Evaluates the arguments of a print format, which are expressions of C. No time grows faster than the format's length.
+/// Evaluates the arguments of a print format, which are expressions of C. No time grows faster than the format's
+/// length.
 class print_expression {
  public:
   /// A number or a text.

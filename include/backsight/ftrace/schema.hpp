@@ -13,7 +13,8 @@ namespace backsight::ftrace {
 /// Values of `type_len` that are no number of words. Source: ring_buffer.h, enum ring_buffer_type.
 enum class ring_type : std::uint8_t { long_data = 0, padding = 29, time_extend = 30, time_stamp = 31 };
 
-/// The first word of every event. Bit-fields fill it as on the machine that wrote it, so one layout serves both byte orders.
+/// The first word of every event. Bit-fields fill it as on the machine that wrote it, so one layout serves both byte
+/// orders.
 struct ring_event_head {
   static constexpr field<"type_len", std::uint8_t, 5>
       type_len{};  ///< 1 to 28: words of data; 0 and 29 to 31: see below
@@ -36,8 +37,8 @@ struct ring_long_data : ring_event_head {
   static constexpr field<"length", std::uint32_t> length{};
   static constexpr layout fields{word<32>(ring_event_head::type_len, ring_event_head::time_delta), length};
 };
-/// No event (type_len 29): with time_delta 0 the rest of the page is unused; else an event was discarded, and the first word
-/// of the payload tells how many bytes follow the head.
+/// No event (type_len 29): with time_delta 0 the rest of the page is unused; else an event was discarded, and the first
+/// word of the payload tells how many bytes follow the head.
 struct ring_padding : ring_event_head {
   static constexpr const char* name = "padding";
   static constexpr std::size_t size = 4;

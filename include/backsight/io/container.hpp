@@ -34,8 +34,8 @@ enum class container : std::uint8_t { plain, gzip, zlib, lz4, snappy, zip };
   return container::plain;
 }
 
-/// How much a compressed file may unfold: at most `ratio` bytes for each compressed byte, once it has given `free_bytes`,
-/// and never more than `bytes`. The defaults let every trace pass that has some content, and stop bombs.
+/// How much a compressed file may unfold: at most `ratio` bytes for each compressed byte, once it has given
+/// `free_bytes`, and never more than `bytes`. The defaults let every trace pass that has some content, and stop bombs.
 struct expansion_limit {
   std::uint64_t ratio = 500;
   std::uint64_t free_bytes = std::uint64_t{1} << 28;

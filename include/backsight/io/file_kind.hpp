@@ -10,7 +10,8 @@
 
 namespace backsight::io {
 
-/// What a file is, as far as its first bytes tell. XRay logs, their profiles and memtraces are other here: they are told by more than that.
+/// What a file is, as far as its first bytes tell. XRay logs, their profiles and memtraces are other here: they are
+/// told by more than that.
 enum class file_kind : std::uint8_t {
   other,
   empty,

@@ -14,14 +14,15 @@
 
 namespace backsight::io {
 
-/// Unfolds gzip files, of one or several members, and zlib streams, piece by piece. Needs zlib. The compressed bytes must
-/// outlive the reader. Memory does not grow with the data.
+/// Unfolds gzip files, of one or several members, and zlib streams, piece by piece. Needs zlib. The compressed bytes
+/// must outlive the reader. Memory does not grow with the data.
 class inflate_reader {
  public:
   [[nodiscard]] static constexpr bool reads(container kind) noexcept {
     return kind == container::gzip || kind == container::zlib;
   }
-  explicit inflate_reader(byte_view packed, expansion_limit limit = {}) : packed_(packed), limit_(limit), stream_(new z_stream{}) {
+  explicit inflate_reader(byte_view packed, expansion_limit limit = {})
+      : packed_(packed), limit_(limit), stream_(new z_stream{}) {
     // 32: the header tells gzip from zlib.
     if (::inflateInit2(stream_.get(), 15 + 32) != Z_OK) error_ = {errc::io, 0};
   }

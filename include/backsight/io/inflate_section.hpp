@@ -12,10 +12,11 @@
 namespace backsight::io {
 
 /// The bytes of a section that is packed with zlib (SHF_COMPRESSED): a copy of the size that its header tells. Needs
-/// zlib. Errors, with the offset of the section in the file: errc::unsupported_type where it is packed otherwise or tells more than
-/// 4 GiB or more than zlib can make of its bytes, errc::bad_value where it is damaged or has another size; errors of
-/// image::compression_of.
-[[nodiscard]] inline result<std::vector<std::byte>> inflate_section(const elf::image& image, const elf::section& header) {
+/// zlib. Errors, with the offset of the section in the file: errc::unsupported_type where it is packed otherwise or
+/// tells more than 4 GiB or more than zlib can make of its bytes, errc::bad_value where it is damaged or has another
+/// size; errors of image::compression_of.
+[[nodiscard]] inline result<std::vector<std::byte>> inflate_section(const elf::image& image,
+                                                                    const elf::section& header) {
   const auto packed = image.compression_of(header);
   if (!packed) return packed.error();
   constexpr std::uint32_t zlib_type = 1;  // ELFCOMPRESS_ZLIB

@@ -89,9 +89,10 @@ class text_parts {
 
 /// The names of a kernel, from a text as /proc/kallsyms has it.
 ///
-/// The kernel writes its own symbols in the order of their addresses, and then those of its modules. An address between the
-/// former is looked for by halving the text, and only what lies around it is read; other addresses have the whole text
-/// read and sorted, once. Memory: the names that were found; with the whole text, 40 bytes for each symbol and the text.
+/// The kernel writes its own symbols in the order of their addresses, and then those of its modules. An address between
+/// the former is looked for by halving the text, and only what lies around it is read; other addresses have the whole
+/// text read and sorted, once. Memory: the names that were found; with the whole text, 40 bytes for each symbol and the
+/// text.
 class kernel_symbols {
  public:
   enum class fit : std::uint8_t {
@@ -107,7 +108,8 @@ class kernel_symbols {
   [[nodiscard]] bool open(const std::string& path) { return reset(), text_.open(path.c_str()); }
   void take(std::vector<std::byte> text) { reset(), text_.take(std::move(text)); }
 
-  /// Tells where a function of that name lay in the recorded kernel, so that addresses can be moved; an empty name moves none.
+  /// Tells where a function of that name lay in the recorded kernel, so that addresses can be moved; an empty name
+  /// moves none.
   [[nodiscard]] fit place(std::string_view function, std::uint64_t address) {
     bool usable = false, is_known = function.empty();
     std::uint64_t found = 0;
@@ -205,8 +207,8 @@ class kernel_symbols {
     return first;
   }
 
-  /// Reads the names around an address of the text, so many blocks to each side, and keeps the one that covers it; false where that
-  /// cannot be told from them alone.
+  /// Reads the names around an address of the text, so many blocks to each side, and keeps the one that covers it;
+  /// false where that cannot be told from them alone.
   [[nodiscard]] bool keep_around(std::uint64_t address, std::uint64_t blocks) {
     std::uint64_t first = 0, last = core_blocks();
     std::uint64_t low = 0, high = ~std::uint64_t{0};

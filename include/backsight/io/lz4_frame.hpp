@@ -12,8 +12,8 @@
 
 namespace backsight::io {
 
-/// Unfolds LZ4 frames, one or several, piece by piece. Needs liblz4. The compressed bytes must outlive the reader. Memory
-/// does not grow with the data.
+/// Unfolds LZ4 frames, one or several, piece by piece. Needs liblz4. The compressed bytes must outlive the reader.
+/// Memory does not grow with the data.
 class lz4_reader {
  public:
   [[nodiscard]] static constexpr bool reads(container kind) noexcept { return kind == container::lz4; }
@@ -29,7 +29,8 @@ class lz4_reader {
     std::size_t filled = 0;
     while (filled < out.size() && !done_ && !error_) {
       std::size_t room = out.size() - filled, taken = packed_.size() - position_;
-      const std::size_t hint = LZ4F_decompress(context_.get(), out.data() + filled, &room, packed_.data() + position_, &taken, nullptr);
+      const std::size_t hint =
+          LZ4F_decompress(context_.get(), out.data() + filled, &room, packed_.data() + position_, &taken, nullptr);
       if (LZ4F_isError(hint) != 0) {
         error_ = {errc::bad_value, position_};
         break;

@@ -21,17 +21,19 @@ namespace backsight::io {
 
 /// The bytes of a file, which live as long as this object; moving it keeps them in place. POSIX only.
 ///
-/// A regular file is mapped, and a mapping shows the file as it is at each moment, not as it was when it was opened. While
-/// only new bytes are added behind its end, or another file is renamed to its name, the bytes stay what they were. When its
-/// bytes are overwritten, the new ones may be seen. When it is made shorter, reading what was cut off ends the process with
-/// SIGBUS, as does a device that fails; what remains of its last page reads as zeros. Whoever cannot rule that out installs
-/// a handler for SIGBUS, as the program `backsight` does, or reads a copy.
+/// A regular file is mapped, and a mapping shows the file as it is at each moment, not as it was when it was opened.
+/// While only new bytes are added behind its end, or another file is renamed to its name, the bytes stay what they
+/// were. When its bytes are overwritten, the new ones may be seen. When it is made shorter, reading what was cut off
+/// ends the process with SIGBUS, as does a device that fails; what remains of its last page reads as zeros. Whoever
+/// cannot rule that out installs a handler for SIGBUS, as the program `backsight` does, or reads a copy.
 ///
 /// A pipe, a FIFO, a terminal, and a file whose size the system does not tell (as in /proc), are read to their end into
-/// memory: up to half of the machine's memory, where whoever opens it does not look at its first bytes and say that it is not wanted.
+/// memory: up to half of the machine's memory, where whoever opens it does not look at its first bytes and say that it
+/// is not wanted.
 class mapped_file {
  public:
-  /// Whether a stream that begins so is wanted. `head` is its first 65,536 bytes; shorter ones are read without being asked for.
+  /// Whether a stream that begins so is wanted. `head` is its first 65,536 bytes; shorter ones are read without being
+  /// asked for.
   using head_check = bool (*)(byte_view head);
 
   mapped_file() = default;
@@ -48,20 +50,22 @@ class mapped_file {
     if (!bytes_.empty()) ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
   }
 
-  /// The bytes of what is at `path`. An empty file gives no bytes and no error. A mapped file costs nothing per byte until
-  /// the bytes are read. Error: errc::io with the reason in errno; EISDIR for a folder, ENOTSUP for a device that is no
-  /// terminal, ETIMEDOUT for a FIFO into which no process has begun to write within a second, EFBIG for a file that is
-  /// larger than the address space, ENOMEM for a stream that is larger than the memory. Of a stream that `wanted` gives false
-  /// for, the bytes that it saw are what there is: one without end costs no more.
+  /// The bytes of what is at `path`. An empty file gives no bytes and no error. A mapped file costs nothing per byte
+  /// until the bytes are read. Error: errc::io with the reason in errno; EISDIR for a folder, ENOTSUP for a device that
+  /// is no terminal, ETIMEDOUT for a FIFO into which no process has begun to write within a second, EFBIG for a file
+  /// that is larger than the address space, ENOMEM for a stream that is larger than the memory. Of a stream that
+  /// `wanted` gives false for, the bytes that it saw are what there is: one without end costs no more.
   [[nodiscard]] static result<mapped_file> open(const char* path, head_check wanted = nullptr) noexcept {
     return open(path, true, wanted);
   }
 
   /// As open(), but anything other than a regular file is an error (ENOTSUP, EISDIR): this never waits.
-  [[nodiscard]] static result<mapped_file> open_regular(const char* path) noexcept { return open(path, false, nullptr); }
+  [[nodiscard]] static result<mapped_file> open_regular(const char* path) noexcept {
+    return open(path, false, nullptr);
+  }
 
-  /// The bytes of an open file from its position on, as open() gives them. The descriptor stays open; where its position is
-  /// afterwards is not told.
+  /// The bytes of an open file from its position on, as open() gives them. The descriptor stays open; where its
+  /// position is afterwards is not told.
   [[nodiscard]] static result<mapped_file> from_descriptor(int descriptor, head_check wanted = nullptr) noexcept {
     return load(descriptor, true, wanted);
   }

@@ -30,7 +30,8 @@ struct memtrace_folders {
   std::vector<left_out> faults;
 };
 
-/// Whether a file of that name holds a thread: `.trace`, `.raw` or `.memtrace`, with the ending of a packing or without.
+/// Whether a file of that name holds a thread: `.trace`, `.raw` or `.memtrace`, with the ending of a packing or
+/// without.
 [[nodiscard]] inline bool is_memtrace_file(std::string_view name) noexcept {
   for (const std::string_view packing : {".zip", ".gz", ".lz4", ".zlib", ".sz"}) {
     if (!name.ends_with(packing)) continue;
@@ -77,9 +78,9 @@ inline void add_memtrace_folder(const std::vector<std::filesystem::directory_ent
 
 }  // namespace detail
 
-/// The folders with thread files at `path`: itself, its window.NNNN folders in the order of their numbers, or, for a file, just that
-/// file. A folder of a recording, which holds none, stands for its folder `trace`, or for `raw` when that has none: one that was
-/// not made into a final trace yet has `raw` only.
+/// The folders with thread files at `path`: itself, its window.NNNN folders in the order of their numbers, or, for a
+/// file, just that file. A folder of a recording, which holds none, stands for its folder `trace`, or for `raw` when
+/// that has none: one that was not made into a final trace yet has `raw` only.
 [[nodiscard]] inline memtrace_folders find_memtrace_folders(const std::string& path) {
   namespace fs = std::filesystem;
   std::error_code ignored;

@@ -40,13 +40,14 @@ struct object_file {
   }
 };
 
-/// Finds the files of a recording again, below folders that hold copies of the recorded machine's files: by path, by build id
-/// as in perf's cache (.build-id/xx/yyyy) and among debug files. A file with another build id than the recorded one is never
-/// given. Needs zlib.
+/// Finds the files of a recording again, below folders that hold copies of the recorded machine's files: by path, by
+/// build id as in perf's cache (.build-id/xx/yyyy) and among debug files. A file with another build id than the
+/// recorded one is never given. Needs zlib.
 class object_finder {
  public:
-  /// `folders` in the order in which they are searched; `beside` is the folder of the recording, where only what profilers leave
-  /// beside recordings is looked for (jitted-*.so). `say(std::string)` is told of files that are not what was recorded.
+  /// `folders` in the order in which they are searched; `beside` is the folder of the recording, where only what
+  /// profilers leave beside recordings is looked for (jitted-*.so). `say(std::string)` is told of files that are not
+  /// what was recorded.
   object_finder(std::vector<std::string> folders, std::string beside, std::function<void(const std::string&)> say)
       : folders_(std::move(folders)), beside_(std::move(beside)), say_(std::move(say)) {
     for (std::string& folder : folders_) {
@@ -129,7 +130,8 @@ class object_finder {
     return !id.is_known() || own == id;
   }
 
-  /// Where a file of that build id may lie below a folder: in perf's cache, then, with `debug`, among files of debug information.
+  /// Where a file of that build id may lie below a folder: in perf's cache, then, with `debug`, among files of debug
+  /// information.
   [[nodiscard]] static std::vector<std::string> paths_by_id(const std::string& root, const perf::build_id& id,
                                                             const std::string& name, bool debug) {
     std::vector<std::string> all;

@@ -31,7 +31,8 @@ struct symbol_options {
   std::optional<std::vector<std::byte>> (*unpack)(byte_view) = nullptr;
 };
 
-/// The names in a mapped file, by offset in it. Only what is asked for is read of them, and kept. The mapped file must outlive it.
+/// The names in a mapped file, by offset in it. Only what is asked for is read of them, and kept. The mapped file must
+/// outlive it.
 class object_symbols {
  public:
   struct name {
@@ -53,8 +54,8 @@ class object_symbols {
   }
 
  private:
-  friend std::unique_ptr<object_symbols> read_symbols(const object_finder& finder, object_file& of, const std::string& name,
-                                                      const symbol_options& options);
+  friend std::unique_ptr<object_symbols> read_symbols(const object_finder& finder, object_file& of,
+                                                      const std::string& name, const symbol_options& options);
   struct kept {
     std::uint64_t end = 0;
     std::string text;
@@ -139,8 +140,9 @@ struct debug_link {
 
 }  // namespace detail
 
-/// The file of debug information with a .symtab for a mapped file, as perf looks for it: by .gnu_debuglink, by build id, by path
-/// below /usr/lib/debug; null when there is none. What does not belong to the file is told to finder.say and not used.
+/// The file of debug information with a .symtab for a mapped file, as perf looks for it: by .gnu_debuglink, by build
+/// id, by path below /usr/lib/debug; null when there is none. What does not belong to the file is told to finder.say
+/// and not used.
 [[nodiscard]] inline std::unique_ptr<object_file> find_debug_file(const object_finder& finder, object_file& of,
                                                                   const std::string& name) {
   const perf::build_id id(of.image.build_id());
@@ -189,8 +191,8 @@ struct debug_link {
   return nullptr;
 }
 
-/// The names of a mapped file: those of its file of debug information or of its own .symtab, of .dynsym, of .gnu_debugdata where
-/// there is no .symtab, and of the entries of its procedure linkage table (NAME@plt).
+/// The names of a mapped file: those of its file of debug information or of its own .symtab, of .dynsym, of
+/// .gnu_debugdata where there is no .symtab, and of the entries of its procedure linkage table (NAME@plt).
 [[nodiscard]] inline std::unique_ptr<object_symbols> read_symbols(const object_finder& finder, object_file& of,
                                                                   const std::string& name,
                                                                   const symbol_options& options) {

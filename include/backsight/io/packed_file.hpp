@@ -39,8 +39,8 @@ class plain_reader {
 };
 static_assert(packing_reader<plain_reader>);
 
-/// A file in whatever packing one of the readers knows: `packed_file<inflate_reader, zip_reader, plain_reader>(bytes)`. The bytes
-/// must outlive it.
+/// A file in whatever packing one of the readers knows: `packed_file<inflate_reader, zip_reader, plain_reader>(bytes)`.
+/// The bytes must outlive it.
 template <packing_reader... Readers>
 class packed_file {
  public:
@@ -51,8 +51,8 @@ class packed_file {
   [[nodiscard]] container kind() const noexcept { return kind_; }
   /// One of the readers knows the packing.
   [[nodiscard]] bool readable() const noexcept { return reader_.index() != 0; }
-  /// Fills `out` as far as there is data; gives the number of bytes, less than out.size() only at the end or before an error.
-  /// Errors: those of the reader, errc::compressed when there is none for this packing.
+  /// Fills `out` as far as there is data; gives the number of bytes, less than out.size() only at the end or before an
+  /// error. Errors: those of the reader, errc::compressed when there is none for this packing.
   [[nodiscard]] result<std::size_t> read(std::span<std::byte> out) {
     return std::visit(
         [out]<class T>(T& reader) -> result<std::size_t> {
@@ -67,9 +67,9 @@ class packed_file {
   std::variant<std::monostate, Readers...> reader_;
 };
 
-/// Calls `f(byte_view block, std::uint64_t offset)` for the bytes that a reader gives, as many at a time as `buffer` holds; `f` gives an error,
-/// with an offset within the block, to stop. Errors: that of the reader, before errc::truncated of `f`, which follows from it;
-/// that of `f` with its offset in all bytes.
+/// Calls `f(byte_view block, std::uint64_t offset)` for the bytes that a reader gives, as many at a time as `buffer`
+/// holds; `f` gives an error, with an offset within the block, to stop. Errors: that of the reader, before
+/// errc::truncated of `f`, which follows from it; that of `f` with its offset in all bytes.
 template <class Reader, class F>
 [[nodiscard]] trace_error for_each_block(Reader& reader, std::span<std::byte> buffer, F&& f) {
   for (std::uint64_t offset = 0;;) {

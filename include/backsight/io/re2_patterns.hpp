@@ -15,8 +15,8 @@ namespace backsight::io {
 
 namespace detail {
 
-/// A POSIX extended regular expression, as glibc reads it, in the syntax of RE2; false for what RE2 cannot do: references to
-/// groups and collating elements.
+/// A POSIX extended regular expression, as glibc reads it, in the syntax of RE2; false for what RE2 cannot do:
+/// references to groups and collating elements.
 [[nodiscard]] inline bool translate_pattern(std::string_view posix, std::string& out) {
   std::size_t open = 0;
   for (std::size_t i = 0; i < posix.size(); ++i) {
@@ -116,8 +116,8 @@ inline void release_re2(void* compiled) { delete static_cast<re2::RE2*>(compiled
 
 }  // namespace detail
 
-/// The regular expressions of POSIX, which are those of uftrace, by RE2. A pattern that takes more than 128 KB, or that has
-/// references to groups or collating elements, is refused with errc::capacity.
+/// The regular expressions of POSIX, which are those of uftrace, by RE2. A pattern that takes more than 128 KB, or that
+/// has references to groups or collating elements, is refused with errc::capacity.
 [[nodiscard]] inline names::pattern_engine re2_patterns() noexcept {
   return {&detail::compile_re2, &detail::search_re2, &detail::release_re2};
 }

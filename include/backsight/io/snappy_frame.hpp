@@ -35,9 +35,9 @@ namespace detail {
 
 }  // namespace detail
 
-/// Unfolds the snappy framing format, and DynamoRIO's variant of it without checksums (chunk types 2 and 3), piece by piece.
-/// Needs libsnappy. The compressed bytes must outlive the reader. Source: google/snappy, framing_format.txt; DynamoRIO,
-/// clients/drcachesim/common/snappy_consts.h. Memory: one chunk of at most 64 KiB.
+/// Unfolds the snappy framing format, and DynamoRIO's variant of it without checksums (chunk types 2 and 3), piece by
+/// piece. Needs libsnappy. The compressed bytes must outlive the reader. Source: google/snappy, framing_format.txt;
+/// DynamoRIO, clients/drcachesim/common/snappy_consts.h. Memory: one chunk of at most 64 KiB.
 class snappy_reader {
  public:
   [[nodiscard]] static constexpr bool reads(container kind) noexcept { return kind == container::snappy; }

@@ -20,10 +20,11 @@ namespace backsight::io {
 /// A uftrace data directory with all its files mapped. Moving it keeps the bytes in place. POSIX only.
 class uftrace_directory {
  public:
-  /// Maps the files of `path` and reads the text ones. With `opens_objects` programs and libraries whose symbols are not in
-  /// the folder are opened where they were when they ran, as uftrace does; another build of one is not used. `patterns` serves recordings
-  /// whose specifications are regular expressions; without it they are listed in recording::faults. Errors: io, with the reason in errno, when the folder or its file
-  /// `info` cannot be read; other files that cannot are among the faults; those of uftrace::open, whose offsets count in the file `info`.
+  /// Maps the files of `path` and reads the text ones. With `opens_objects` programs and libraries whose symbols are
+  /// not in the folder are opened where they were when they ran, as uftrace does; another build of one is not used.
+  /// `patterns` serves recordings whose specifications are regular expressions; without it they are listed in
+  /// recording::faults. Errors: io, with the reason in errno, when the folder or its file `info` cannot be read; other
+  /// files that cannot are among the faults; those of uftrace::open, whose offsets count in the file `info`.
   [[nodiscard]] static result<uftrace_directory> open(const std::string& path, bool opens_objects = false,
                                                       names::pattern_engine patterns = {}) {
     ::DIR* const folder = ::opendir(path.c_str());

@@ -11,9 +11,10 @@
 
 namespace backsight::io {
 
-/// Finds out what is at `path` (a uftrace directory, an unpacked final memtrace or an XRay log), and calls `f(trace)` with a call_trace
-/// of it, which lives as long as the call. Errors: errc::io, with the reason in errno, when it cannot be read; otherwise those of
-/// xray::open, or of memtrace::read_final_header for what is a memtrace or packed. `f` is compiled for each format.
+/// Finds out what is at `path` (a uftrace directory, an unpacked final memtrace or an XRay log), and calls `f(trace)`
+/// with a call_trace of it, which lives as long as the call. Errors: errc::io, with the reason in errno, when it cannot
+/// be read; otherwise those of xray::open, or of memtrace::read_final_header for what is a memtrace or packed. `f` is
+/// compiled for each format.
 template <class F>
 [[nodiscard]] trace_error with_call_trace(const std::string& path, F&& f) {
   if (const auto directory = uftrace_directory::open(path)) {

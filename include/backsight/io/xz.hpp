@@ -13,8 +13,9 @@
 
 namespace backsight::io {
 
-/// Unpacks an .xz file, such as the section .gnu_debugdata is. Needs liblzma. Errors, with the offset in the packed bytes:
-/// errc::truncated, errc::bad_value for damaged data or no such file, errc::expansion, errc::io when there is no memory.
+/// Unpacks an .xz file, such as the section .gnu_debugdata is. Needs liblzma. Errors, with the offset in the packed
+/// bytes: errc::truncated, errc::bad_value for damaged data or no such file, errc::expansion, errc::io when there is no
+/// memory.
 [[nodiscard]] inline result<std::vector<std::byte>> unpack_xz(byte_view packed, expansion_limit limit = {}) {
   constexpr std::uint64_t most_memory = std::uint64_t{1} << 30;
   constexpr std::size_t block = std::size_t{1} << 18;

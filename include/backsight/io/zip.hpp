@@ -24,14 +24,14 @@ struct zip_member {
   std::uint64_t offset = 0;       ///< Where it begins in the members' bytes joined in the order of the archive.
 };
 
-/// The members of a zip archive, by their order in the archive. Needs libzip. The bytes must outlive the archive, which must
-/// outlive its readers.
+/// The members of a zip archive, by their order in the archive. Needs libzip. The bytes must outlive the archive, which
+/// must outlive its readers.
 class zip_archive {
  public:
   zip_archive() = default;
 
-  /// Reads the directory. Errors: errc::bad_value when it is not a valid archive, errc::expansion when the members are larger
-  /// than their packed bytes can hold.
+  /// Reads the directory. Errors: errc::bad_value when it is not a valid archive, errc::expansion when the members are
+  /// larger than their packed bytes can hold.
   [[nodiscard]] static result<zip_archive> open(byte_view bytes, expansion_limit limit = {}) {
     // libzip takes no bytes at all for an empty archive.
     if (bytes.empty()) return {errc::bad_value, 0};
@@ -54,7 +54,8 @@ class zip_archive {
       if (zip_stat_index(opened, i, 0, &status) != 0) return {errc::bad_value, 0};
       constexpr zip_uint64_t needed = ZIP_STAT_NAME | ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE;
       if ((status.valid & needed) != needed) return {errc::bad_value, 0};
-      if (status.comp_size > bytes.size() - packed || status.size > ~std::uint64_t{0} - unfolded) return {errc::expansion, 0};
+      if (status.comp_size > bytes.size() - packed || status.size > ~std::uint64_t{0} - unfolded)
+        return {errc::expansion, 0};
       archive.members_.push_back({status.name, status.size, status.comp_size, unfolded});
       packed += status.comp_size;
       unfolded += status.size;
@@ -69,11 +70,13 @@ class zip_archive {
   class reader {
    public:
     reader(const zip_archive& archive, std::size_t first, std::size_t count)
-        : archive_(&archive), next_(first), end_(count < archive.members_.size() - first ? first + count : archive.members_.size()) {}
+        : archive_(&archive),
+          next_(first),
+          end_(count < archive.members_.size() - first ? first + count : archive.members_.size()) {}
 
-    /// Fills `out` as far as there is data; gives the number of bytes, less than out.size() only at the end or before an
-    /// error. Errors, with the offset in the joined unfolded bytes: errc::bad_value for damaged data, errc::checksum,
-    /// errc::bad_size when a member does not have the size that the directory states.
+    /// Fills `out` as far as there is data; gives the number of bytes, less than out.size() only at the end or before
+    /// an error. Errors, with the offset in the joined unfolded bytes: errc::bad_value for damaged data,
+    /// errc::checksum, errc::bad_size when a member does not have the size that the directory states.
     [[nodiscard]] result<std::size_t> read(std::span<std::byte> out) {
       std::size_t filled = 0;
       while (filled < out.size() && !error_) {
@@ -116,7 +119,9 @@ class zip_archive {
   };
 
   /// The members from `first` on, joined. Precondition: first <= members().size().
-  [[nodiscard]] reader read_from(std::size_t first, std::size_t count = ~std::size_t{0}) const { return {*this, first, count}; }
+  [[nodiscard]] reader read_from(std::size_t first, std::size_t count = ~std::size_t{0}) const {
+    return {*this, first, count};
+  }
 
  private:
   struct closer {
@@ -126,8 +131,8 @@ class zip_archive {
   std::vector<zip_member> members_;
 };
 
-/// Unfolds all members of a zip archive, joined in the order of the archive, piece by piece. Needs libzip. The bytes must outlive
-/// it.
+/// Unfolds all members of a zip archive, joined in the order of the archive, piece by piece. Needs libzip. The bytes
+/// must outlive it.
 class zip_reader {
  public:
   [[nodiscard]] static constexpr bool reads(container kind) noexcept { return kind == container::zip; }
@@ -139,8 +144,8 @@ class zip_reader {
     members_.emplace(archive_->read_from(0));
   }
 
-  /// Fills `out` as far as there is data; gives the number of bytes, less than out.size() only at the end or before an error.
-  /// Errors: those of zip_archive::open and of its reader.
+  /// Fills `out` as far as there is data; gives the number of bytes, less than out.size() only at the end or before an
+  /// error. Errors: those of zip_archive::open and of its reader.
   [[nodiscard]] result<std::size_t> read(std::span<std::byte> out) {
     if (error_) return {std::size_t{0}, error_};
     return members_->read(out);

@@ -18,8 +18,8 @@ namespace backsight::io {
 
 namespace detail {
 
-/// Splits the data of a compressed2_record: where perf wrote several pieces at once and their size wrapped, heads of further
-/// records of the type stand between them. Calls `f(byte_view)` for each piece.
+/// Splits the data of a compressed2_record: where perf wrote several pieces at once and their size wrapped, heads of
+/// further records of the type stand between them. Calls `f(byte_view)` for each piece.
 template <order O, class F>
 void for_each_piece(byte_view data, F&& f) {
   using head = record<perf::compressed2_record, O>;
@@ -38,8 +38,8 @@ void for_each_piece(byte_view data, F&& f) {
   f(data);
 }
 
-/// The records of a stream, those inside of compressed records in their place. Offsets of these are those of the compressed record in
-/// which they end.
+/// The records of a stream, those inside of compressed records in their place. Offsets of these are those of the
+/// compressed record in which they end.
 template <order O>
 class zstd_walker {
   using format = perf::perf_format<O>;
@@ -183,9 +183,10 @@ class zstd_walker {
 
 }  // namespace detail
 
-/// perf::merge for traces whose records may be compressed: those inside come in place of the compressed ones, also where they
-/// cross from one to the next. Needs libzstd. Each stream of a directory is unfolded for itself. A compressed stream that is damaged is
-/// told once, at the compressed record; what is behind it is given as it is. Memory: what unfolds to the records of two rounds.
+/// perf::merge for traces whose records may be compressed: those inside come in place of the compressed ones, also
+/// where they cross from one to the next. Needs libzstd. Each stream of a directory is unfolded for itself. A
+/// compressed stream that is damaged is told once, at the compressed record; what is behind it is given as it is.
+/// Memory: what unfolds to the records of two rounds.
 template <class F, class OnFault>
 perf::merge_counts merge_unfolded(const perf::trace& opened, std::span<const byte_view> others, F&& f,
                                   OnFault&& on_fault, expansion_limit limit = {}) {

@@ -25,7 +25,8 @@ class pc_counts {
   std::unordered_map<std::uint64_t, std::uint64_t> counts_;
 };
 
-/// How often each block of data was loaded and stored, by its number: cache lines, or pages. An access to several counts for each.
+/// How often each block of data was loaded and stored, by its number: cache lines, or pages. An access to several
+/// counts for each.
 class block_counts {
  public:
   struct uses {

@@ -45,9 +45,9 @@ class working_set {
 };
 static_assert(analyzer_of<working_set, reference> && mergeable_analyzer<working_set>);
 
-/// Gives every reference of a final file to one analyzer, with begin_part(window) and end_part(window) around those of each window:
-/// the way of an online consumer that lives as long as the program. References before the first window come before the first
-/// begin_part. Records reach the analyzer in the order of the file.
+/// Gives every reference of a final file to one analyzer, with begin_part(window) and end_part(window) around those of
+/// each window: the way of an online consumer that lives as long as the program. References before the first window
+/// come before the first begin_part. Records reach the analyzer in the order of the file.
 template <analyzer_of<reference> A>
 trace_error run_phases(const final_trace& trace, A& to) {
   reference_builder builder;
@@ -71,8 +71,8 @@ trace_error run_phases(const final_trace& trace, A& to) {
   return it.error();
 }
 
-/// Reads windows one after the other. A window whose chunk is that of the one before, and which lies behind it, goes on where
-/// that one ended, so that all windows of a file in their order cost one pass over it, chunks or not.
+/// Reads windows one after the other. A window whose chunk is that of the one before, and which lies behind it, goes on
+/// where that one ended, so that all windows of a file in their order cost one pass over it, chunks or not.
 class window_reader {
  public:
   /// As run_window() does.
@@ -113,8 +113,8 @@ class window_reader {
   std::uint64_t position_ = 0;  ///< up to where
 };
 
-/// Gives the references of one window to `to`. With `encodings`, instructions have their bytes, for which the records from
-/// the start of the window's chunk are read first; else those that the window itself brings.
+/// Gives the references of one window to `to`. With `encodings`, instructions have their bytes, for which the records
+/// from the start of the window's chunk are read first; else those that the window itself brings.
 template <analyzer_of<reference> A>
 void run_window(const final_trace& trace, const window& which, A& to, bool encodings = false) {
   window_reader().run(trace, which, to, encodings);

@@ -31,14 +31,14 @@ enum class call_clock : std::uint8_t {
   timestamps,  ///< Microseconds since 1601, of the last TIMESTAMP marker: what lies between two of them takes no time.
 };
 
-/// Makes calls of the records of one thread of a final memtrace. A call is entered at the instruction behind a call instruction. A
-/// return ends the nearest call that goes on at its target; those above it were left by a jump (tail_exit), and when there is none,
-/// it is the exit of a function that is not known, 0. The handler of a signal is entered behind a KERNEL_EVENT marker and ends
-/// with KERNEL_XFER or its return; what the kernel calls in a traced system call or context switch ends with that.
-/// With `by_markers`, for traces whose instructions were filtered, FUNC_ID markers make calls instead: an entry with a return
-/// address or argument behind, an exit with a return value behind.
-/// With `from_endpoint`, for windows that begin filtered, what comes before the FILTER_ENDPOINT marker only counts: there the
-/// instruction behind a call is not the next one that was recorded.
+/// Makes calls of the records of one thread of a final memtrace. A call is entered at the instruction behind a call
+/// instruction. A return ends the nearest call that goes on at its target; those above it were left by a jump
+/// (tail_exit), and when there is none, it is the exit of a function that is not known, 0. The handler of a signal is
+/// entered behind a KERNEL_EVENT marker and ends with KERNEL_XFER or its return; what the kernel calls in a traced
+/// system call or context switch ends with that. With `by_markers`, for traces whose instructions were filtered,
+/// FUNC_ID markers make calls instead: an entry with a return address or argument behind, an exit with a return value
+/// behind. With `from_endpoint`, for windows that begin filtered, what comes before the FILTER_ENDPOINT marker only
+/// counts: there the instruction behind a call is not the next one that was recorded.
 /// A record costs some comparisons; returns cost O(1) on average, whatever the trace holds.
 class call_follower {
  public:

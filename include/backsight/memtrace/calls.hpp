@@ -21,13 +21,15 @@ namespace backsight::memtrace {
 /// How calls of a memtrace are told.
 struct call_options {
   call_clock clock = call_clock::instructions;
-  /// The name of the function at an address, empty when it is not known; without it functions are named by their addresses.
+  /// The name of the function at an address, empty when it is not known; without it functions are named by their
+  /// addresses.
   std::function<std::string(std::uint64_t address)> name;
 };
 
-/// The final files of a run as a call_trace: each window of each file is a part; the pieces of one that threads take turns in are put
-/// together. Stacks begin anew in each, since what was called before is not known. Files whose instructions were filtered have the
-/// calls of their function markers; of windows that begin filtered, the calls behind that: see call_follower. A view of the unpacked files, of 64-bit or 32-bit layout.
+/// The final files of a run as a call_trace: each window of each file is a part; the pieces of one that threads take
+/// turns in are put together. Stacks begin anew in each, since what was called before is not known. Files whose
+/// instructions were filtered have the calls of their function markers; of windows that begin filtered, the calls
+/// behind that: see call_follower. A view of the unpacked files, of 64-bit or 32-bit layout.
 class calls {
   struct opened_file;
   struct walk_info;

@@ -91,8 +91,8 @@ struct check_result {
   return pc + size + static_cast<std::uint64_t>(offset);
 }
 
-/// Checks the invariants of a final trace of one thread, 64-bit layout, that hold inside of windows and across them. Calls
-/// `f(check_result)` for each finding, a straggler included. One pass, after one that finds the windows.
+/// Checks the invariants of a final trace of one thread, 64-bit layout, that hold inside of windows and across them.
+/// Calls `f(check_result)` for each finding, a straggler included. One pass, after one that finds the windows.
 class trace_checker {
  public:
   explicit trace_checker(const final_trace& trace) : trace_(trace), head_(trace.header()) {}
@@ -252,8 +252,8 @@ class trace_checker {
   }
 
   void on_time(const reference& item, std::size_t index) {
-    // The time of a unit header is clamped up to its window's opening: what follows inside may be earlier, but is ordered
-    // among itself, as are the headers.
+    // The time of a unit header is clamped up to its window's opening: what follows inside may be earlier, but is
+    // ordered among itself, as are the headers.
     const entry_span all = trace_.entries();
     bool unit = false;
     for (std::size_t i = index + 1; i < all.size() && i < index + 12; ++i) {

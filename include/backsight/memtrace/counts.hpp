@@ -14,8 +14,8 @@
 namespace backsight::memtrace {
 
 /// Numbers of records, as the tool basic_counts of DynamoRIO defines them (clients/drcachesim/tools/basic_counts.cpp).
-/// Records that its tools never see are left out: HEADER, FOOTER, THREAD, PID, ENCODING, BRANCH_TARGET, RECORD_ORDINAL and
-/// the repeated TIMESTAMP and CPU_ID at the start of a chunk.
+/// Records that its tools never see are left out: HEADER, FOOTER, THREAD, PID, ENCODING, BRANCH_TARGET, RECORD_ORDINAL
+/// and the repeated TIMESTAMP and CPU_ID at the start of a chunk.
 struct record_counts {
   std::uint64_t instructions = 0;  ///< Types 10 to 16, 31, 48 and 49 with a size.
   std::uint64_t unique_pcs = 0;    ///< Different PCs of those.
@@ -88,9 +88,10 @@ struct section_counts {
   [[nodiscard]] friend constexpr bool operator==(const section_counts&, const section_counts&) = default;
 };
 
-/// Counts the records of one final file, thread by thread and window by window, from pieces of any number of whole records.
-/// A record belongs to the window of the last WINDOW_ID marker at or before it. Memory grows with the code addresses and the
-/// windows, not with the trace. 64-bit record layout or, as basic_final_counter<std::uint32_t>, 32-bit.
+/// Counts the records of one final file, thread by thread and window by window, from pieces of any number of whole
+/// records. A record belongs to the window of the last WINDOW_ID marker at or before it. Memory grows with the code
+/// addresses and the windows, not with the trace. 64-bit record layout or, as basic_final_counter<std::uint32_t>,
+/// 32-bit.
 template <class Address>
 class basic_final_counter {
   using any = basic_entry<Address>;
@@ -106,8 +107,8 @@ class basic_final_counter {
   ~basic_final_counter() = default;
 
   /// Counts the records in `bytes`, of which an incomplete one at the end is left out. Gives errc::unknown_record for a
-  /// record of no known type, errc::bad_size for more bytes than one has room for, with its offset in the bytes of all feeds;
-  /// those before it are counted.
+  /// record of no known type, errc::bad_size for more bytes than one has room for, with its offset in the bytes of all
+  /// feeds; those before it are counted.
   trace_error feed(byte_view bytes) {
     const std::byte* at = bytes.data();
     const std::byte* const end = at + bytes.size() / step * step;
@@ -165,7 +166,8 @@ class basic_final_counter {
   };
 
   /// Counts records up to one that needs more than that, and gives its place. A function of its own with local state:
-  /// inlined into its caller, GCC 12 and Clang 19 keep the position and the flag in memory, which costs a third of the speed.
+  /// inlined into its caller, GCC 12 and Clang 19 keep the position and the flag in memory, which costs a third of the
+  /// speed.
   [[nodiscard]] [[gnu::noinline]] const std::byte* count_hot(const std::byte* at, const std::byte* end,
                                                              hot_counts& hot) {
     hot_counts now;

@@ -14,8 +14,8 @@
 
 namespace backsight::memtrace {
 
-/// The final format, for record_range: kinds by type. Every record has the same size, so that nothing is lost behind one
-/// that cannot be understood: salvage goes on with the next record.
+/// The final format, for record_range: kinds by type. Every record has the same size, so that nothing is lost behind
+/// one that cannot be understood: salvage goes on with the next record.
 template <class Address>
 struct basic_final_format {
   using records =
@@ -82,8 +82,8 @@ using final_range = record_range<final_format>;
 using final_range32 = record_range<final_format32>;
 static_assert(record_format<final_format> && record_format<final_format32>);
 
-/// What is wrong with a record: errc::unknown_record, errc::bad_size for more bytes than an ENCODING or INSTR_BUNDLE has room
-/// for, errc::ok.
+/// What is wrong with a record: errc::unknown_record, errc::bad_size for more bytes than an ENCODING or INSTR_BUNDLE
+/// has room for, errc::ok.
 template <class Address>
 [[nodiscard]] constexpr errc entry_error(const record<basic_entry<Address>, order::little>& item) noexcept {
   const trace_type type = item[entry_head::type];
@@ -96,7 +96,8 @@ template <class Address>
 using entry_span = record_span<entry_record, order::little>;
 using entry_view = record<entry_record, order::little>;
 
-/// What the records at the start of a final file say; `size` ends at the first TIMESTAMP or other record that is no part of it.
+/// What the records at the start of a final file say; `size` ends at the first TIMESTAMP or other record that is no
+/// part of it.
 struct final_header : file_start {
   std::uint64_t chunk_instr_count = 0;
   std::uint8_t address_size = 8;  ///< 8: records of 12 bytes; 4: records of 8 bytes.
@@ -161,9 +162,9 @@ template <class Address>
 
 }  // namespace detail
 
-/// Reads the start of a final trace, version 1 to 7. Errors: errc::compressed for a compressed file, errc::bad_magic for
-/// anything else that does not begin with a HEADER, errc::unsupported_version, errc::unsupported_type for file-type bits
-/// that this library does not know or that contradict the record size, errc::truncated.
+/// Reads the start of a final trace, version 1 to 7. Errors: errc::compressed for a compressed file, errc::bad_magic
+/// for anything else that does not begin with a HEADER, errc::unsupported_version, errc::unsupported_type for file-type
+/// bits that this library does not know or that contradict the record size, errc::truncated.
 [[nodiscard]] constexpr result<final_header> read_final_header(byte_view bytes) noexcept {
   if (looks_compressed(bytes)) return {errc::compressed, 0};
   using narrow_entry = basic_entry<std::uint32_t>;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// DynamoRIO memtraces, raw and final: records, windows and their index, counts, references, analyzers, calls, splitting
-/// and merging, the checker.
+/// DynamoRIO memtraces, raw and final: records, windows and their index, counts, references, analyzers, calls,
+/// splitting and merging, the checker.
 
 #include <backsight/memtrace/access_counts.hpp>
 #include <backsight/memtrace/analyzers.hpp>

@@ -31,8 +31,8 @@ struct module_place {
   std::uint64_t link_address = 0;  ///< as the module's symbol table has it
 };
 
-/// The modules of a recording, read from modules.log, the module table of DynamoRIO's drmodtrack with the columns that drmemtrace adds.
-/// A view over the text.
+/// The modules of a recording, read from modules.log, the module table of DynamoRIO's drmodtrack with the columns that
+/// drmemtrace adds. A view over the text.
 class module_table {
  public:
   module_table() = default;
@@ -89,8 +89,8 @@ namespace detail {
 
 }  // namespace detail
 
-/// Reads modules.log. Errors: errc::bad_magic for another file, errc::bad_text for a line that cannot be read, with its place;
-/// errc::truncated when the file ends inside of a line. The segments up to there are kept.
+/// Reads modules.log. Errors: errc::bad_magic for another file, errc::bad_text for a line that cannot be read, with its
+/// place; errc::truncated when the file ends inside of a line. The segments up to there are kept.
 [[nodiscard]] inline result<module_table> read_modules(std::string_view text) {
   if (!text.starts_with("Module Table: version ")) return {errc::bad_magic, 0};
   const std::string_view all = text;

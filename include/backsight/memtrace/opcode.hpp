@@ -9,9 +9,10 @@
 
 namespace backsight::memtrace {
 
-/// The bytes of an x86 instruction that say what it does, without its prefixes, operands and immediate values: one to three bytes of a
-/// legacy opcode (`89`, `0f 84`, `0f 38 f0`), or the opcode of a VEX, EVEX or XOP instruction behind the map that it is in, spelled as
-/// the legacy escape of that map. Prefixes that are part of an opcode (66, f2, f3) are left out too.
+/// The bytes of an x86 instruction that say what it does, without its prefixes, operands and immediate values: one to
+/// three bytes of a legacy opcode (`89`, `0f 84`, `0f 38 f0`), or the opcode of a VEX, EVEX or XOP instruction behind
+/// the map that it is in, spelled as the legacy escape of that map. Prefixes that are part of an opcode (66, f2, f3)
+/// are left out too.
 struct x86_opcode {
   std::array<std::byte, 3> bytes{};
   std::uint8_t size = 0;  ///< 0 when the bytes end before the opcode
@@ -32,8 +33,8 @@ struct x86_opcode {
   while (i < code.size() && is_prefix(at(i))) ++i;
   if (is_64 && i < code.size() && (at(i) & 0xf0U) == 0x40) ++i;
   if (i == code.size()) return {};
-  // Behind these bytes stands the opcode, in a map that they name: 1 is 0f, 2 is 0f 38, 3 is 0f 3a. In 32-bit code they are other
-  // instructions when the next byte is not one that names registers.
+  // Behind these bytes stands the opcode, in a map that they name: 1 is 0f, 2 is 0f 38, 3 is 0f 3a. In 32-bit code they
+  // are other instructions when the next byte is not one that names registers.
   const std::uint8_t first = at(i);
   const bool escapes = i + 1 < code.size() && (is_64 || (at(i + 1) & 0xc0U) == 0xc0);
   const auto in_map = [&](std::size_t skipped, unsigned map) -> x86_opcode {

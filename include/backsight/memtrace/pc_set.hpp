@@ -65,7 +65,8 @@ class pc_inserter {
   void insert(std::uint64_t pc) {
     const std::uint64_t number = pc / pc_set::page_size;
     slot& recent = recent_[static_cast<std::size_t>(number % recent_.size())];
-    if (recent.number != number || recent.bits == nullptr) [[unlikely]] look_up(number);
+    if (recent.number != number || recent.bits == nullptr) [[unlikely]]
+      look_up(number);
     // Most addresses are in the set already: a store for each would make the next one wait for it.
     std::uint64_t& word = recent.bits[pc / 64 % pc_set::words];
     const std::uint64_t bit = std::uint64_t{1} << pc % 64;

@@ -20,8 +20,8 @@ struct raw_context {
   [[nodiscard]] friend constexpr bool operator==(const raw_context&, const raw_context&) = default;
 };
 
-/// The raw format, for record_range. Addresses with tag bits in their top byte may look like another kind of entry; they
-/// cannot be told without decoding the code, and are given as what their bits say.
+/// The raw format, for record_range. Addresses with tag bits in their top byte may look like another kind of entry;
+/// they cannot be told without decoding the code, and are given as what their bits say.
 struct raw_format {
   using records =
       record_list<raw_memref, raw_block, raw_timestamp, raw_marker, raw_split_marker, raw_thread, raw_process,
@@ -98,8 +98,8 @@ struct raw_file_header : file_start {
   [[nodiscard]] constexpr raw_context context() const noexcept { return {(file_type & file_type::arm32) != 0}; }
 };
 
-/// Reads the start of a raw trace, versions 2 to 8. Errors: errc::compressed, errc::bad_magic for bytes that do not begin
-/// with a raw header, errc::unsupported_version, errc::unsupported_type, errc::truncated.
+/// Reads the start of a raw trace, versions 2 to 8. Errors: errc::compressed, errc::bad_magic for bytes that do not
+/// begin with a raw header, errc::unsupported_version, errc::unsupported_type, errc::truncated.
 [[nodiscard]] constexpr result<raw_file_header> read_raw_header(byte_view bytes) noexcept {
   if (looks_compressed(bytes)) return {errc::compressed, 0};
   const raw_span all(bytes);
@@ -148,8 +148,8 @@ struct raw_unit {
   std::optional<std::uint64_t> window;  ///< None in a run without windows.
 };
 
-/// The units of a raw file with windows: found by looking for TIMESTAMP, WINDOW_ID, CPU_ID and nothing between them. In a
-/// run without windows a unit header cannot be told from a system call's times, and the file is one unit.
+/// The units of a raw file with windows: found by looking for TIMESTAMP, WINDOW_ID, CPU_ID and nothing between them. In
+/// a run without windows a unit header cannot be told from a system call's times, and the file is one unit.
 /// A view over `bytes`. Costs one comparison for each entry.
 class raw_units {
  public:

@@ -34,14 +34,14 @@ struct raw_window_counts {
   }
 };
 
-/// Counts the entries of one raw file window by window, from pieces of any number of whole entries. An entry belongs to the
-/// window of the last WINDOW_ID marker at or before it, but a TIMESTAMP to that of the entry behind it, so that a unit
-/// header is not torn apart. Memory grows with the windows only.
+/// Counts the entries of one raw file window by window, from pieces of any number of whole entries. An entry belongs to
+/// the window of the last WINDOW_ID marker at or before it, but a TIMESTAMP to that of the entry behind it, so that a
+/// unit header is not torn apart. Memory grows with the windows only.
 class raw_counter {
  public:
-  /// Counts the entries in `bytes`, of which an incomplete one at the end is left out. Gives errc::unknown_record for an entry
-  /// of no known kind, errc::unpaired_record for one that needs a second one behind it and has none, with its offset in the
-  /// bytes of all feeds; those before it are counted, and of a pair the first.
+  /// Counts the entries in `bytes`, of which an incomplete one at the end is left out. Gives errc::unknown_record for
+  /// an entry of no known kind, errc::unpaired_record for one that needs a second one behind it and has none, with its
+  /// offset in the bytes of all feeds; those before it are counted, and of a pair the first.
   trace_error feed(byte_view bytes) {
     const raw_span all(bytes);
     const raw_marker_span markers(bytes);
@@ -85,8 +85,8 @@ class raw_counter {
     return {};
   }
 
-  /// To be called once behind the last feed, before the results are read. Gives errc::truncated and the place of an entry
-  /// whose second one is missing.
+  /// To be called once behind the last feed, before the results are read. Gives errc::truncated and the place of an
+  /// entry whose second one is missing.
   trace_error finish() {
     if (time_waits_) {
       ++windows_.back().entries;

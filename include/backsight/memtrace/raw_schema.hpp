@@ -105,7 +105,8 @@ struct raw_marker {
   static constexpr backsight::layout fields{word<64>(value, marker_type, ext, type)};
 };
 
-/// A marker with a 64-bit value: a SPLIT_VALUE marker with the upper half, then the real one with the lower half. 16 bytes.
+/// A marker with a 64-bit value: a SPLIT_VALUE marker with the upper half, then the real one with the lower half. 16
+/// bytes.
 struct raw_split_marker {
   static constexpr const char* name = "raw_split_marker";
   static constexpr backsight::field<"high", std::uint64_t, 48> high{};

@@ -35,8 +35,8 @@ class chunk_head {
   bool is_open_ = false;
 };
 
-/// Follows the records of one final file, one after the other: what each is to its neighbours, and what those so far say
-/// about who runs what and when. Costs some comparisons for each.
+/// Follows the records of one final file, one after the other: what each is to its neighbours, and what those so far
+/// say about who runs what and when. Costs some comparisons for each.
 class record_follower {
  public:
   /// The role of the next record, by its three members.

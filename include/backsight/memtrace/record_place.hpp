@@ -9,8 +9,9 @@
 
 namespace backsight::memtrace {
 
-/// Whose the records of a final file are, and of which window: told from the records themselves, one after the other. A record belongs
-/// to the window of the last WINDOW_ID marker of its thread, at or before it. Memory grows with the threads of the file.
+/// Whose the records of a final file are, and of which window: told from the records themselves, one after the other. A
+/// record belongs to the window of the last WINDOW_ID marker of its thread, at or before it. Memory grows with the
+/// threads of the file.
 template <class Address>
 class basic_record_place {
  public:

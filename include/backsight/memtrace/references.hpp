@@ -12,8 +12,8 @@
 
 namespace backsight::memtrace {
 
-/// A record as DynamoRIO's tools see it: encodings and branch targets joined to their instruction, each data reference with
-/// the PC that made it.
+/// A record as DynamoRIO's tools see it: encodings and branch targets joined to their instruction, each data reference
+/// with the PC that made it.
 struct reference {
   trace_type type = trace_type::marker;
   std::uint16_t size = 0;     ///< Bytes of the access or instruction; the marker type of a marker.
@@ -40,9 +40,9 @@ class basic_reference_builder {
  public:
   using any = basic_entry<Address>;
 
-  /// Takes the next record and gives its reference; none for a record that tools do not see (HEADER, FOOTER, THREAD, PID,
-  /// what is in front of an instruction, what a chunk repeats, the PC-only records of filtered traces), and none for one of
-  /// unknown type.
+  /// Takes the next record and gives its reference; none for a record that tools do not see (HEADER, FOOTER, THREAD,
+  /// PID, what is in front of an instruction, what a chunk repeats, the PC-only records of filtered traces), and none
+  /// for one of unknown type.
   [[nodiscard]] std::optional<reference> next(const record<any, order::little>& item) {
     const trace_type type = item[any::type];
     const record_role role = follower_.next(item);

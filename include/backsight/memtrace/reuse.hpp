@@ -13,8 +13,8 @@
 
 namespace backsight::memtrace {
 
-/// How many different things were used since the last use of one: its depth in a stack of the latest used. A use costs time in
-/// proportion to the logarithm of the number of different things, memory is in proportion to that number.
+/// How many different things were used since the last use of one: its depth in a stack of the latest used. A use costs
+/// time in proportion to the logarithm of the number of different things, memory is in proportion to that number.
 class use_distance {
  public:
   /// Uses `what`: how many others were used since its last use; nothing for the first.
@@ -52,7 +52,8 @@ class use_distance {
     for (++at; at < sums_.size(); at += at & (0 - at)) sums_[at] += value;
   }
 
-  /// Leaves out the slots that are free; half of them are then, at least, so that each use pays for a constant part of it.
+  /// Leaves out the slots that are free; half of them are then, at least, so that each use pays for a constant part of
+  /// it.
   void make_room() {
     std::vector<slot> kept;
     kept.resize(last_.size() * 2 < smallest ? smallest : last_.size() * 2);
@@ -97,7 +98,8 @@ class distance_histogram {
     for (const auto& [distance, count] : counts_) sum += static_cast<double>(distance) * static_cast<double>(count);
     return uses_ == 0 ? 0 : sum / static_cast<double>(uses_);
   }
-  /// The smallest distance that half of the uses, rounded down, do not exceed; 0 without uses. It is that of DynamoRIO's tool.
+  /// The smallest distance that half of the uses, rounded down, do not exceed; 0 without uses. It is that of
+  /// DynamoRIO's tool.
   [[nodiscard]] std::uint64_t median() const {
     std::uint64_t seen = 0;
     for (const auto& [distance, count] : counts_) {
@@ -112,9 +114,10 @@ class distance_histogram {
   std::uint64_t uses_ = 0;
 };
 
-/// The reuse distances of cache lines, as DynamoRIO's tool reuse_distance defines them: instructions, loads, stores and prefetches use
-/// the line in which they begin; the distance is the number of other lines that were used since. One thread's references; add the
-/// histograms of several. The distances of data alone are those of the data references, among all lines.
+/// The reuse distances of cache lines, as DynamoRIO's tool reuse_distance defines them: instructions, loads, stores and
+/// prefetches use the line in which they begin; the distance is the number of other lines that were used since. One
+/// thread's references; add the histograms of several. The distances of data alone are those of the data references,
+/// among all lines.
 class reuse_distance {
  public:
   explicit reuse_distance(std::uint64_t line = 64) : line_(line == 0 ? 1 : line) {}

@@ -9,8 +9,8 @@
 #include <backsight/memtrace/types.hpp>
 
 // The records of final traces: trace_entry_t, packed, little-endian, 12 bytes with 64-bit addresses and 8 bytes with
-// 32-bit ones. Source: clients/drcachesim/common/trace_entry.h of DynamoRIO, commit 05e316505. All records have the same
-// shape; what the two members behind `type` mean depends on the type, so each meaning is a schema of its own.
+// 32-bit ones. Source: clients/drcachesim/common/trace_entry.h of DynamoRIO, commit 05e316505. All records have the
+// same shape; what the two members behind `type` mean depends on the type, so each meaning is a schema of its own.
 
 namespace backsight::memtrace {
 
@@ -86,8 +86,8 @@ struct basic_encoding : entry_head {
   static constexpr backsight::layout fields = head + backsight::layout{bytes};
 };
 
-/// INSTR*: an executed instruction; the type says what kind of branch it is. A size of zero marks the PC of the next data
-/// record of a filtered trace, and is no instruction. TAKEN and UNTAKEN from version 5 on.
+/// INSTR*: an executed instruction; the type says what kind of branch it is. A size of zero marks the PC of the next
+/// data record of a filtered trace, and is no instruction. TAKEN and UNTAKEN from version 5 on.
 template <class Address>
 struct basic_instruction : entry_head {
   static constexpr const char* name = "instruction";

@@ -78,8 +78,9 @@ inline void append_exit(std::vector<std::byte>& to, std::uint64_t tid) {
   append_entry(to, trace_type::footer, 0, 0);
 }
 
-/// Copies the records of one thread to outputs that stand alone: each instruction with the encodings that its output was not
-/// given yet, without what belongs to chunks, and without the ends of files, since outputs have ends of their own.
+/// Copies the records of one thread to outputs that stand alone: each instruction with the encodings that its output
+/// was not given yet, without what belongs to chunks, and without the ends of files, since outputs have ends of their
+/// own.
 class record_copier {
  public:
   /// To be called in front of each file but the first. What waits at the end of a file belongs to nothing.
@@ -114,13 +115,13 @@ class record_copier {
 
 }  // namespace detail
 
-/// Splits the final file of one thread into one file for each of its windows, as raw2trace writes them for a split recording:
-/// the header, the window's TIMESTAMP, WINDOW_ID and CPU_ID, its records with all encodings that they need, THREAD_EXIT and
-/// FOOTER. What belongs to chunks is left out. Calls `f(window, bytes)` for each; the bytes live until the next call. A file
-/// without windows gives itself, as a window without ordinal; so do instructions before the first WINDOW_ID.
-/// Memory: one window and the code. Errors: those of final_trace::open, errc::unsupported_type with the place of the second
-/// thread in a file in which threads take turns, which gives nothing, and errors of the records, errc::truncated among them:
-/// what stands before them is given.
+/// Splits the final file of one thread into one file for each of its windows, as raw2trace writes them for a split
+/// recording: the header, the window's TIMESTAMP, WINDOW_ID and CPU_ID, its records with all encodings that they need,
+/// THREAD_EXIT and FOOTER. What belongs to chunks is left out. Calls `f(window, bytes)` for each; the bytes live until
+/// the next call. A file without windows gives itself, as a window without ordinal; so do instructions before the first
+/// WINDOW_ID. Memory: one window and the code. Errors: those of final_trace::open, errc::unsupported_type with the
+/// place of the second thread in a file in which threads take turns, which gives nothing, and errors of the records,
+/// errc::truncated among them: what stands before them is given.
 template <class F>
 trace_error split_windows(byte_view file, F&& f) {
   using namespace detail;
@@ -186,14 +187,14 @@ struct window_mark {
   return {};
 }
 
-/// Joins the files of one thread's windows, in the order of the windows, to one final file: the inverse of split_windows.
-/// Encodings that a file before has brought are left out, as are chunks.
+/// Joins the files of one thread's windows, in the order of the windows, to one final file: the inverse of
+/// split_windows. Encodings that a file before has brought are left out, as are chunks.
 class window_merger {
  public:
-  /// Appends a window's file. Errors: those of final_trace::open, errc::unsupported_type for a file in which threads take
-  /// turns, and errc::bad_transition when the file is of another thread or another version or type than the first, or does
-  /// not begin with a larger window than the last: then nothing is appended. Errors of the records, errc::truncated among
-  /// them: what stands before them is appended.
+  /// Appends a window's file. Errors: those of final_trace::open, errc::unsupported_type for a file in which threads
+  /// take turns, and errc::bad_transition when the file is of another thread or another version or type than the first,
+  /// or does not begin with a larger window than the last: then nothing is appended. Errors of the records,
+  /// errc::truncated among them: what stands before them is appended.
   trace_error add(byte_view file) {
     using namespace detail;
     const auto trace = final_trace::open(file);

@@ -9,8 +9,8 @@
 
 namespace backsight::memtrace {
 
-/// The system calls of one thread, by number, told from the markers SYSCALL, MAYBE_BLOCKING_SYSCALL and SYSCALL_FAILED, and from the
-/// TIMESTAMP markers around them, which are true times from version 6 of the format on.
+/// The system calls of one thread, by number, told from the markers SYSCALL, MAYBE_BLOCKING_SYSCALL and SYSCALL_FAILED,
+/// and from the TIMESTAMP markers around them, which are true times from version 6 of the format on.
 class syscall_counts {
  public:
   struct uses {

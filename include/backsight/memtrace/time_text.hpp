@@ -19,14 +19,14 @@ constexpr Out padded_decimal(Out out, std::uint64_t value, unsigned digits) {
 
 }  // namespace detail
 
-/// Prints a time of a memtrace, microseconds since 1601, as a date and time of UTC: `2026-08-30 12:35:41.710502`. The calendar is the
-/// Gregorian one throughout, which has no leap seconds. Out takes chars.
+/// Prints a time of a memtrace, microseconds since 1601, as a date and time of UTC: `2026-08-30 12:35:41.710502`. The
+/// calendar is the Gregorian one throughout, which has no leap seconds. Out takes chars.
 template <class Out>
 constexpr Out print_utc(Out out, std::uint64_t microseconds) {
   constexpr std::uint64_t day = std::uint64_t{86'400} * 1'000'000;
   const std::uint64_t days = microseconds / day, rest = microseconds % day;
-  // 1601 begins a span of 400 years, in which leap years repeat: 100 have one year less of four, and the last none less. The last day
-  // of a span is the 366th of its last year.
+  // 1601 begins a span of 400 years, in which leap years repeat: 100 have one year less of four, and the last none
+  // less. The last day of a span is the 366th of its last year.
   constexpr std::uint64_t span = 146'097, century = 36'524, four = 1461, plain = 365;
   const std::uint64_t in_span = days % span;
   const std::uint64_t centuries = in_span / century < 4 ? in_span / century : 3;

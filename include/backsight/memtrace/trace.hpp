@@ -12,8 +12,8 @@ namespace backsight::memtrace {
 /// Which of the two formats a file is in: as the tracer wrote it, or as raw2trace made it of that.
 enum class stage : std::uint8_t { unknown, raw, final };
 
-/// An opened file of either format and either width of addresses: its start decoded, and a view of its unpacked bytes, which must
-/// outlive it. Trivially copyable.
+/// An opened file of either format and either width of addresses: its start decoded, and a view of its unpacked bytes,
+/// which must outlive it. Trivially copyable.
 class trace {
  public:
   constexpr trace() = default;
@@ -29,7 +29,8 @@ class trace {
   [[nodiscard]] constexpr const raw_file_header& raw_header() const noexcept { return raw_; }
   [[nodiscard]] constexpr const memtrace::final_header& final_header() const noexcept { return final_; }
 
-  /// Calls `f(records)` with the typed records: a raw_range, final_range or final_range32. Precondition: the stage is known.
+  /// Calls `f(records)` with the typed records: a raw_range, final_range or final_range32. Precondition: the stage is
+  /// known.
   template <class F>
   constexpr decltype(auto) with_records(F&& f) const {
     BACKSIGHT_ASSERT(stage_ != memtrace::stage::unknown);
@@ -39,7 +40,8 @@ class trace {
     });
   }
 
-  /// Walks all records and gives what ends the walk: an error of theirs, or errc::bad_end, at the end, for a file without footer.
+  /// Walks all records and gives what ends the walk: an error of theirs, or errc::bad_end, at the end, for a file
+  /// without footer.
   [[nodiscard]] constexpr trace_error validate() const noexcept {
     return with_records([&]<class Format>(const record_range<Format>& records) -> trace_error {
       if (const trace_error error = records.validate()) return error;
@@ -59,8 +61,9 @@ class trace {
   memtrace::stage stage_ = memtrace::stage::unknown;
 };
 
-/// Opens a file, of which the first block is enough to tell its format. Errors: errc::bad_magic and errc::truncated where that is
-/// unknown; else those of read_final_header, with errc::compressed for any packed file, and of read_raw_header.
+/// Opens a file, of which the first block is enough to tell its format. Errors: errc::bad_magic and errc::truncated
+/// where that is unknown; else those of read_final_header, with errc::compressed for any packed file, and of
+/// read_raw_header.
 [[nodiscard]] constexpr result<trace> open(byte_view bytes) noexcept {
   const auto is_told = [](errc code) { return code != errc::bad_magic && code != errc::truncated; };
   trace opened;

@@ -16,9 +16,9 @@
 
 namespace backsight::memtrace {
 
-/// A saved window index, version 3: behind the head and the index entries by file and place an index_lists, a number of 8 bytes
-/// for each entry, which list them by file, ordinal and place, `files` records of files, and `text_bytes` bytes of their names. It is
-/// about all files: the fingerprint is the sum of theirs.
+/// A saved window index, version 3: behind the head and the index entries by file and place an index_lists, a number of
+/// 8 bytes for each entry, which list them by file, ordinal and place, `files` records of files, and `text_bytes` bytes
+/// of their names. It is about all files: the fingerprint is the sum of theirs.
 inline constexpr saved_index_kind window_index_kind{"BSWINDEX", 3};
 
 /// The numbers of what follows the entries of a saved window index. 16 bytes.
@@ -69,14 +69,15 @@ static_assert(schema<index_lists> && size_of<index_lists> == 16);
 static_assert(schema<index_entry> && size_of<index_entry> == 112);
 static_assert(schema<index_file> && size_of<index_file> == 56);
 
-/// A file of the set that an index is about: its fingerprint. Two files are taken for one when all but `changed` is equal.
+/// A file of the set that an index is about: its fingerprint. Two files are taken for one when all but `changed` is
+/// equal.
 struct indexed_file {
   std::string_view folder;    ///< As "window.0003", in a set that is split; else empty.
   std::string_view name;      ///< Without the folders that it is in.
   std::uint64_t size = 0;     ///< Of the file as it lies there, packed or not.
   std::uint64_t content = 0;  ///< The checksum() of these bytes.
-  /// When the file was changed, in a unit of the caller's choice: who knows that it was not since then need not read all of
-  /// it to know its content. Not 0 unless that is unknown.
+  /// When the file was changed, in a unit of the caller's choice: who knows that it was not since then need not read
+  /// all of it to know its content. Not 0 unless that is unknown.
   std::uint64_t changed = 0;
   [[nodiscard]] friend constexpr bool operator==(const indexed_file&, const indexed_file&) = default;
 };
@@ -91,8 +92,8 @@ inline constexpr std::uint32_t index_has_ordinal = 1, index_has_predecessor = 2,
 }
 }  // namespace detail
 
-/// The bytes of an index over `windows` of `files`, to be written to a file. Precondition: the windows are as found in the
-/// files, before join_pieces, and each is of one of the files.
+/// The bytes of an index over `windows` of `files`, to be written to a file. Precondition: the windows are as found in
+/// the files, before join_pieces, and each is of one of the files.
 [[nodiscard]] inline std::vector<std::byte> save_index(std::vector<indexed_window> windows,
                                                        std::span<const indexed_file> files) {
   std::stable_sort(windows.begin(), windows.end(), [](const indexed_window& a, const indexed_window& b) {
@@ -229,8 +230,8 @@ class window_index {
             item[index_file::content], item[index_file::changed]};
   }
 
-  /// The window of that file and ordinal by binary search, of several or several pieces the first; none when there is none,
-  /// or its bytes would lie outside of a file of `file_size` unpacked bytes.
+  /// The window of that file and ordinal by binary search, of several or several pieces the first; none when there is
+  /// none, or its bytes would lie outside of a file of `file_size` unpacked bytes.
   [[nodiscard]] std::optional<window> find(std::uint32_t file, std::uint64_t ordinal,
                                            std::uint64_t file_size) const noexcept {
     const std::size_t at = first_of(file, ordinal);
@@ -251,8 +252,8 @@ class window_index {
     return found;
   }
 
-  /// The window of that file that holds the byte at `offset`, by binary search: the current one after going straight to a
-  /// chunk, whose start does not say it. None in front of the first window.
+  /// The window of that file that holds the byte at `offset`, by binary search: the current one after going straight to
+  /// a chunk, whose start does not say it. None in front of the first window.
   [[nodiscard]] std::optional<window> containing(std::uint32_t file, std::uint64_t offset) const noexcept {
     const std::size_t behind = first_where([&](std::size_t i) {
       const auto item = entries_[i];

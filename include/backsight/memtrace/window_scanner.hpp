@@ -11,8 +11,8 @@
 
 namespace backsight::memtrace {
 
-/// A traced part of a run, of one thread. Offsets count bytes of the unpacked file. In a file in which threads take turns, as
-/// core-sharded ones are, a window that is left for another thread and gone on with later is several pieces.
+/// A traced part of a run, of one thread. Offsets count bytes of the unpacked file. In a file in which threads take
+/// turns, as core-sharded ones are, a window that is left for another thread and gone on with later is several pieces.
 struct window {
   std::optional<std::uint64_t> ordinal;  ///< None in a run without windows, where all of it counts as one.
   std::uint64_t tid = 0;
@@ -20,8 +20,8 @@ struct window {
       0;  ///< Its WINDOW_ID marker; in a raw file the TIMESTAMP in front of it; where threads change, the
           ///< THREAD record, or the HEADER that a new thread begins with.
   std::uint64_t end = 0;  ///< Behind its last byte: where the next window begins, or the end of the file.
-  /// Its TIMESTAMP: before `begin`, at times with the last instruction of the window before in between, which raw2trace held
-  /// back. Equal to `begin` where there is none.
+  /// Its TIMESTAMP: before `begin`, at times with the last instruction of the window before in between, which raw2trace
+  /// held back. Equal to `begin` where there is none.
   std::uint64_t opening = 0;
   std::uint64_t first_time = 0;  ///< Of that TIMESTAMP, microseconds since 1601; clamped up to the window's opening.
   std::uint64_t last_time = 0;   ///< The last TIMESTAMP inside, that of the next window's header left out.
@@ -33,12 +33,12 @@ struct window {
   std::uint64_t idle_time =
       0;  ///< Microseconds from the end of the thread's window before to this one; 0 for the first.
 
-  /// Code and time jump between the window before in the file and this one: nothing was traced there, or another thread ran.
-  /// No state of a call stack or a signal handler lives on. False for the first window of a file.
+  /// Code and time jump between the window before in the file and this one: nothing was traced there, or another thread
+  /// ran. No state of a call stack or a signal handler lives on. False for the first window of a file.
   [[nodiscard]] constexpr bool gap() const noexcept { return has_predecessor; }
   /// The last block of this window ran when one with a larger ordinal was already open, as `next_opening` tells: the
-  /// smallest first_time of the windows with larger ordinals, over all threads. A hint, not proof: a thread that was inside
-  /// of a system call can leave such a block without it.
+  /// smallest first_time of the windows with larger ordinals, over all threads. A hint, not proof: a thread that was
+  /// inside of a system call can leave such a block without it.
   [[nodiscard]] constexpr bool straggler(std::uint64_t next_opening) const noexcept {
     return instructions != 0 && last_time >= next_opening;
   }
@@ -48,16 +48,17 @@ struct window {
   bool continued = false;  ///< A further piece of a window of this thread that came before in the file.
 };
 
-/// Finds the windows of a final file in pieces of it, in one pass. Memory grows with the threads that take turns in the file.
+/// Finds the windows of a final file in pieces of it, in one pass. Memory grows with the threads that take turns in the
+/// file.
 template <class Address>
 class basic_window_scanner {
   using any = basic_entry<Address>;
   static constexpr std::size_t step = size_of<any>;
 
  public:
-  /// Reads records up to the first that ends a window, and gives the bytes that were read; less than bytes.size() only for an
-  /// incomplete record at the end, one that cannot be understood, or because done() has a window: then call again with the
-  /// rest.
+  /// Reads records up to the first that ends a window, and gives the bytes that were read; less than bytes.size() only
+  /// for an incomplete record at the end, one that cannot be understood, or because done() has a window: then call
+  /// again with the rest.
   std::size_t feed(byte_view bytes) {
     done_.reset();
     const std::size_t whole = bytes.size() / step * step;

@@ -23,7 +23,8 @@ struct indexed_window {
 };
 
 namespace detail {
-/// For each window the number of its first piece, which is its own unless it is a further one. Costs a hash look-up for each.
+/// For each window the number of its first piece, which is its own unless it is a further one. Costs a hash look-up for
+/// each.
 [[nodiscard]] inline std::vector<std::size_t> first_pieces(const std::vector<indexed_window>& windows) {
   std::vector<std::size_t> first(windows.size());
   std::unordered_map<std::uint64_t, std::size_t> latest;  // of each thread of the file
@@ -37,9 +38,9 @@ namespace detail {
 }
 }  // namespace detail
 
-/// Puts the pieces of each window together that a file has where threads take turns: one window for each thread and ordinal
-/// in place of its first piece, from there to the end of its last one, with what other threads did in between. `windows` are
-/// in the order of the files and of their places, as found. Everything else stays.
+/// Puts the pieces of each window together that a file has where threads take turns: one window for each thread and
+/// ordinal in place of its first piece, from there to the end of its last one, with what other threads did in between.
+/// `windows` are in the order of the files and of their places, as found. Everything else stays.
 [[nodiscard]] inline std::vector<indexed_window> join_pieces(std::vector<indexed_window> windows) {
   std::vector<std::size_t> first = detail::first_pieces(windows);
   std::size_t rows = 0;
@@ -73,7 +74,8 @@ class opening_times {
     times_.erase(first, next);
     times_[ordinal] = first_time;
   }
-  /// The earliest opening of a window with a larger ordinal; the largest number when there is none. For window::straggler().
+  /// The earliest opening of a window with a larger ordinal; the largest number when there is none. For
+  /// window::straggler().
   [[nodiscard]] std::uint64_t behind(std::uint64_t ordinal) const {
     const auto next = times_.upper_bound(ordinal);
     return next == times_.end() ? ~std::uint64_t{0} : next->second;
@@ -83,8 +85,8 @@ class opening_times {
   std::map<std::uint64_t, std::uint64_t> times_;
 };
 
-/// The windows of several threads, aligned by ordinal: for each ordinal the windows that have it. Threads that idle, come late
-/// or are missing in a window have no entry there.
+/// The windows of several threads, aligned by ordinal: for each ordinal the windows that have it. Threads that idle,
+/// come late or are missing in a window have no entry there.
 class aligned_windows {
  public:
   void add(std::uint32_t file, const window& one) {
@@ -105,8 +107,8 @@ class aligned_windows {
     }
     return time;
   }
-  /// The earliest opening of a window with a larger ordinal; the largest number when there is none. For window::straggler().
-  /// Costs time in proportion to the logarithm of the windows.
+  /// The earliest opening of a window with a larger ordinal; the largest number when there is none. For
+  /// window::straggler(). Costs time in proportion to the logarithm of the windows.
   [[nodiscard]] std::uint64_t next_opening(std::uint64_t ordinal) const { return openings_.behind(ordinal); }
 
  private:
@@ -114,8 +116,8 @@ class aligned_windows {
   opening_times openings_;
 };
 
-/// Sets `late` where the last block of a window ran after one with a larger ordinal was opened, over all threads of the set.
-/// The windows are as found; pieces have the mark of the whole.
+/// Sets `late` where the last block of a window ran after one with a larger ordinal was opened, over all threads of the
+/// set. The windows are as found; pieces have the mark of the whole.
 inline void mark_stragglers(std::vector<indexed_window>& windows) {
   const std::vector<std::size_t> first = detail::first_pieces(windows);
   opening_times openings;

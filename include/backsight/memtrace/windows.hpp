@@ -13,8 +13,8 @@
 
 namespace backsight::memtrace {
 
-/// The windows of a final file in memory, in the order of the file: a forward range of window. Each step reads the records of
-/// one window. A view over the bytes.
+/// The windows of a final file in memory, in the order of the file: a forward range of window. Each step reads the
+/// records of one window. A view over the bytes.
 class window_range {
  public:
   class iterator;
@@ -76,8 +76,8 @@ class window_range::iterator {
 
 inline window_range::iterator window_range::begin() const { return iterator(bytes_); }
 
-/// The windows of a raw file with windows: its units, joined while their ordinal stays. A file without is one window. Calls
-/// `f(window)` for each. One pass.
+/// The windows of a raw file with windows: its units, joined while their ordinal stays. A file without is one window.
+/// Calls `f(window)` for each. One pass.
 template <class F>
 void for_each_raw_window(byte_view bytes, const raw_file_header& head, F&& f) {
   window open;
@@ -126,8 +126,9 @@ struct window_part {
   [[nodiscard]] constexpr final_range records() const noexcept { return final_range(bytes, {}, base); }
   [[nodiscard]] constexpr entry_span entries() const noexcept { return entry_span(bytes); }
 
-  /// The first `instructions` instructions with their data references and what follows up to the next one, and the rest: the
-  /// warm-up and the measured part of a sample. Encodings and the branch target of an instruction stay with it.
+  /// The first `instructions` instructions with their data references and what follows up to the next one, and the
+  /// rest: the warm-up and the measured part of a sample. Encodings and the branch target of an instruction stay with
+  /// it.
   [[nodiscard]] constexpr std::pair<window_part, window_part> split_at(std::uint64_t instructions) const noexcept {
     const entry_span all = entries();
     record_follower follower;
@@ -171,8 +172,8 @@ class final_trace {
   [[nodiscard]] final_range records() const noexcept { return final_range(bytes_); }
   [[nodiscard]] entry_span entries() const noexcept { return entry_span(bytes_); }
   [[nodiscard]] window_range windows() const noexcept { return window_range(bytes_); }
-  /// The window of that ordinal, found by reading the windows before it; none when the thread has no such window. With a
-  /// window_index the same takes microseconds.
+  /// The window of that ordinal, found by reading the windows before it; none when the thread has no such window. With
+  /// a window_index the same takes microseconds.
   [[nodiscard]] std::optional<window> window_at(std::uint64_t ordinal) const {
     for (const window& one : windows()) {
       if (one.ordinal == ordinal) return one;

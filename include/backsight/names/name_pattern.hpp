@@ -12,8 +12,8 @@
 // Patterns that names of functions are compared with. Source: uftrace's utils/filter.c (init_filter_pattern).
 namespace backsight::names {
 
-/// How a pattern names functions: by a regular expression that is found in the name, unless it has no special characters; by a
-/// shell pattern of the whole name; or by the name itself.
+/// How a pattern names functions: by a regular expression that is found in the name, unless it has no special
+/// characters; by a shell pattern of the whole name; or by the name itself.
 enum class pattern_kind : std::uint8_t { regular_expression, glob, exact };
 
 /// Whether a text is a pattern rather than a plain name.
@@ -66,11 +66,12 @@ enum class pattern_kind : std::uint8_t { regular_expression, glob, exact };
   return p == pattern.size();
 }
 
-/// Searches names by a regular expression. Patterns come from traces, so an engine must take time linear in the name and
-/// bounded memory whatever the pattern is. Headers here come without one: io/re2_patterns.hpp has that of RE2. Searching from several threads at once must be safe.
+/// Searches names by a regular expression. Patterns come from traces, so an engine must take time linear in the name
+/// and bounded memory whatever the pattern is. Headers here come without one: io/re2_patterns.hpp has that of RE2.
+/// Searching from several threads at once must be safe.
 struct pattern_engine {
-  /// Sets `compiled`. Errors: bad_text for what is no regular expression, capacity for what is one but takes more than the
-  /// engine allows or can do.
+  /// Sets `compiled`. Errors: bad_text for what is no regular expression, capacity for what is one but takes more than
+  /// the engine allows or can do.
   errc (*compile)(const std::string& pattern, void*& compiled) = nullptr;
   bool (*search)(const void* compiled, const std::string& text) = nullptr;
   void (*release)(void* compiled) = nullptr;
@@ -117,8 +118,8 @@ class name_pattern {
   [[nodiscard]] const std::string& text() const noexcept { return text_; }
   /// What it is in the end: exact also for a pattern that has no special characters.
   [[nodiscard]] pattern_kind kind() const noexcept { return kind_; }
-  /// ok; bad_text for a regular expression that is none; capacity for a pattern that takes too much; unsupported_type for a
-  /// regular expression without an engine. With the last two nothing fits.
+  /// ok; bad_text for a regular expression that is none; capacity for a pattern that takes too much; unsupported_type
+  /// for a regular expression without an engine. With the last two nothing fits.
   [[nodiscard]] errc error() const noexcept { return error_; }
 
   [[nodiscard]] bool fits(const std::string& name) const {

@@ -8,13 +8,14 @@
 #include <backsight/names/detail/short_name_names.hpp>
 #include <backsight/names/detail/short_name_types.hpp>
 
-// The short form of C++ and Rust names that uftrace shows. Source: uftrace's utils/demangle.c and utils/demangle-rust.c.
+// The short form of C++ and Rust names that uftrace shows. Source: uftrace's utils/demangle.c and
+// utils/demangle-rust.c.
 namespace backsight::names {
 
 /// The short form of a symbol's name: only the components of the function's own name, without parameters and template
-/// arguments. Rust names of the newer form keep their generic arguments. A name that is not mangled comes as it is, and so
-/// does one that uftrace does not understand to its end, that is longer than `detail::longest_short_name` when read, or that
-/// takes more than `detail::name_steps_per_byte` steps for each of its bytes. Allocates.
+/// arguments. Rust names of the newer form keep their generic arguments. A name that is not mangled comes as it is, and
+/// so does one that uftrace does not understand to its end, that is longer than `detail::longest_short_name` when read,
+/// or that takes more than `detail::name_steps_per_byte` steps for each of its bytes. Allocates.
 [[nodiscard]] inline std::string short_name(std::string_view mangled) {
   if (mangled.starts_with("_R")) {
     detail::rust_v0_parser parser(mangled);

@@ -14,8 +14,8 @@
 
 namespace backsight::perf {
 
-/// The attribute in `bytes`: as much as there is of it, the rest is 0. `bytes` holds what its place leaves for it; its own
-/// size counts where that is less. Errors: errc::bad_size where either is smaller than the first version.
+/// The attribute in `bytes`: as much as there is of it, the rest is 0. `bytes` holds what its place leaves for it; its
+/// own size counts where that is less. Errors: errc::bad_size where either is smaller than the first version.
 template <order O>
 [[nodiscard]] constexpr result<attribute> read_attribute(byte_view bytes, std::uint64_t offset) noexcept {
   if (bytes.size() < smallest_attribute) return {errc::bad_size, offset};

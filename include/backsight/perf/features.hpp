@@ -67,8 +67,8 @@ struct feature_section {
   byte_view bytes;
 };
 
-/// Reads the contents of features: texts have a length, which counts zeros behind them too. After an error everything is
-/// empty or zero; error() says where.
+/// Reads the contents of features: texts have a length, which counts zeros behind them too. After an error everything
+/// is empty or zero; error() says where.
 template <order O>
 class feature_reader {
  public:
@@ -118,8 +118,9 @@ template <class F>
   });
 }
 
-/// Numbers of eight or four bytes from the start of a feature: nrcpus (available, online; 4 bytes), total_mem (kB), sample_time
-/// (first, last), clockid (resolution in ns), clock_data (version and clock: 4 bytes each; wall clock, clock: 8 bytes).
+/// Numbers of eight or four bytes from the start of a feature: nrcpus (available, online; 4 bytes), total_mem (kB),
+/// sample_time (first, last), clockid (resolution in ns), clock_data (version and clock: 4 bytes each; wall clock,
+/// clock: 8 bytes).
 template <class T, std::size_t Count>
 [[nodiscard]] constexpr result<std::array<T, Count>> read_numbers(const feature_section& from, order byte_order,
                                                                   std::size_t at = 0) noexcept {
@@ -202,8 +203,8 @@ template <class F>
 struct cpu_place {
   std::uint32_t cpu = 0, core = 0, socket = 0, die = 0;
 };
-/// The cpu_topology of `cpus` cpus, the available ones of the feature nrcpus. Calls `on_siblings(kind, text)` with 0 for
-/// packages, 1 for cores, 2 for dies, then `on_cpu(cpu_place)`.
+/// The cpu_topology of `cpus` cpus, the available ones of the feature nrcpus. Calls `on_siblings(kind, text)` with 0
+/// for packages, 1 for cores, 2 for dies, then `on_cpu(cpu_place)`.
 template <class OnSiblings, class OnCpu>
 [[nodiscard]] trace_error read_cpu_topology(const feature_section& from, order byte_order, std::uint32_t cpus,
                                             OnSiblings&& on_siblings, OnCpu&& on_cpu) {

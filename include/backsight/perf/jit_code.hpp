@@ -24,8 +24,9 @@ struct function {
   [[nodiscard]] constexpr std::uint64_t eh_frame_address() const noexcept { return begin + (size + 7) / 8 * 8; }
 };
 
-/// Calls `f(const function&)` for every function that was loaded or moved, in the order of the dump, and `on_fault(fault)` where a record
-/// cannot be read; a move of what was never loaded is left out. Memory: an entry for each function.
+/// Calls `f(const function&)` for every function that was loaded or moved, in the order of the dump, and
+/// `on_fault(fault)` where a record cannot be read; a move of what was never loaded is left out. Memory: an entry for
+/// each function.
 template <order O, class F, class OnFault>
 void for_each_function(const dump& from, F&& f, OnFault&& on_fault) {
   std::unordered_map<std::uint64_t, function> known;

@@ -233,7 +233,8 @@ struct source_line {
   std::uint32_t line = 0, discriminator = 0;
   std::string_view file;
 };
-/// Calls `f(source_line)` for each entry of a debug_info that begins at `offset`. Errors: errc::truncated, errc::bad_string.
+/// Calls `f(source_line)` for each entry of a debug_info that begins at `offset`. Errors: errc::truncated,
+/// errc::bad_string.
 template <order O, class F>
 trace_error for_each_line(const record<debug_info_record, O>& item, std::uint64_t offset, F&& f) {
   cursor<O> in(item.payload(), offset + size_of<debug_info_record>);

@@ -190,7 +190,8 @@ struct switch_cpu_wide_record : record_head {
 };
 static_assert(schema<switch_cpu_wide_record>);
 
-/// The namespaces of a thread; the payload is `nr_namespaces` pairs of device and inode: net, uts, ipc, pid, user, mnt, cgroup.
+/// The namespaces of a thread; the payload is `nr_namespaces` pairs of device and inode: net, uts, ipc, pid, user, mnt,
+/// cgroup.
 struct namespaces_record : record_head {
   static constexpr const char* name = "namespaces";
   static constexpr bool has_payload = true;
@@ -256,7 +257,8 @@ struct aux_output_hw_id_record : record_head {
 };
 static_assert(schema<aux_output_hw_id_record>);
 
-/// The user part of call chains that end in the context user_deferred and this cookie; the payload is `nr` addresses, and the trailer.
+/// The user part of call chains that end in the context user_deferred and this cookie; the payload is `nr` addresses,
+/// and the trailer.
 struct callchain_deferred_record : record_head {
   static constexpr const char* name = "callchain_deferred";
   static constexpr bool has_payload = true;

@@ -23,8 +23,8 @@ struct build_id {
   std::uint8_t size = 0;
 
   constexpr build_id() = default;
-  /// Of more than 20 bytes the first count, as for perf. Zeros at the end of one with 20 bytes that was recorded without its
-  /// size are part of it.
+  /// Of more than 20 bytes the first count, as for perf. Zeros at the end of one with 20 bytes that was recorded
+  /// without its size are part of it.
   constexpr explicit build_id(byte_view from) noexcept
       : size(static_cast<std::uint8_t>(from.size() < 20 ? from.size() : 20)) {
     for (std::size_t i = 0; i < size; ++i) bytes[i] = from[i];
@@ -49,8 +49,9 @@ enum class file_kind : std::uint8_t {
   anonymous,  ///< Memory without a file, which code may have been written to.
   special,    ///< [heap], [stack] and System V memory.
   vdso,
-  // A line that begins with the name of the second could be a directive of C++20.
+  // clang-format off: a line that begins with this name could be a directive of C++20.
   kernel, module,  ///< A module of the kernel, or another part of it with its own mapping.
+  // clang-format on
   symbol,  ///< Code that the kernel named when it made it: BPF programs.
   code,    ///< Code that the process made, as its jitdump tells.
 };

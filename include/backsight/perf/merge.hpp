@@ -134,10 +134,11 @@ merge_counts merge_streams(const trace& opened, std::vector<Walker>& streams, F&
 
 }  // namespace detail
 
-/// Calls `f(const merged_record&)` for every record of a trace in the order in which perf delivers them: those of the kernel by
-/// time, those of perf and those without a time where they stand. `others` are the files `data.0` and so on of a directory, bare
-/// streams of records; offsets count in the file of the record's stream. `on_fault(const fault&)` is told of what cannot be read; reading goes
-/// on behind it where its size leads on. Memory: the records of two rounds, 96 bytes each, or all where there are no rounds.
+/// Calls `f(const merged_record&)` for every record of a trace in the order in which perf delivers them: those of the
+/// kernel by time, those of perf and those without a time where they stand. `others` are the files `data.0` and so on
+/// of a directory, bare streams of records; offsets count in the file of the record's stream. `on_fault(const fault&)`
+/// is told of what cannot be read; reading goes on behind it where its size leads on. Memory: the records of two
+/// rounds, 96 bytes each, or all where there are no rounds.
 template <class F, class OnFault>
 merge_counts merge(const trace& opened, std::span<const byte_view> others, F&& f, OnFault&& on_fault) {
   return with_order(opened.byte_order(), [&](auto o) {

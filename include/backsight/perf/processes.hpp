@@ -33,7 +33,8 @@ struct thread {
   bool has_ended = false;
 };
 
-/// Processes, threads, their names and mappings as the records in the order of time change them; those of the kernel too.
+/// Processes, threads, their names and mappings as the records in the order of time change them; those of the kernel
+/// too.
 ///
 /// Memory: what live processes have, and the last few thousand that ended, which late samples may belong to.
 class process_list {
@@ -72,10 +73,11 @@ class process_list {
   /// The process of that number, which is made where no record told of it.
   [[nodiscard]] const process& find_process(std::int32_t pid) { return at(pid); }
 
-  /// Adds code that a process has made, as its jitdump tells, over what lies there; gives the number of the file of that name. Calls
-  /// `on_change` as apply() does.
+  /// Adds code that a process has made, as its jitdump tells, over what lies there; gives the number of the file of
+  /// that name. Calls `on_change` as apply() does.
   template <class OnChange>
-  std::uint32_t add_code(std::int32_t pid, std::uint64_t begin, std::uint64_t end, std::string_view name, OnChange&& on_change) {
+  std::uint32_t add_code(std::int32_t pid, std::uint64_t begin, std::uint64_t end, std::string_view name,
+                         OnChange&& on_change) {
     mapping added;
     added.begin = begin;
     added.end = end;
@@ -83,9 +85,11 @@ class process_list {
     added.kind = file_kind::code;
     return add_mapping(pid, added, name, {}, on_change);
   }
-  /// Adds a mapping of a process over what lies there, as others than records tell it; its file is numbered here. As above.
+  /// Adds a mapping of a process over what lies there, as others than records tell it; its file is numbered here. As
+  /// above.
   template <class OnChange>
-  std::uint32_t add_mapping(std::int32_t pid, mapping added, std::string_view name, const build_id& id, OnChange&& on_change) {
+  std::uint32_t add_mapping(std::int32_t pid, mapping added, std::string_view name, const build_id& id,
+                            OnChange&& on_change) {
     added.file = files_.add(name, id, added.kind);
     process& owner = at(pid);
     own_maps(owner).add(added);
@@ -106,8 +110,8 @@ class process_list {
     }
   }
 
-  /// Takes in a record that is no sample. Calls `on_change(const process*, begin, end)` after the mappings in [begin, end) of a
-  /// process have changed; null is the kernel.
+  /// Takes in a record that is no sample. Calls `on_change(const process*, begin, end)` after the mappings in [begin,
+  /// end) of a process have changed; null is the kernel.
   template <class OnChange>
   void apply(const merged_record& item, const trace& opened, OnChange&& on_change) {
     const stored_record& stored = item.record;

@@ -13,8 +13,8 @@
 
 namespace backsight::perf {
 
-/// The records of a perf.data file, or of a file of a directory that `perf record --threads` wrote. Every record states its size, so
-/// that a type that is not known here is an other_record and is passed over.
+/// The records of a perf.data file, or of a file of a directory that `perf record --threads` wrote. Every record states
+/// its size, so that a type that is not known here is an other_record and is passed over.
 template <order O>
 struct perf_format {
   using records =

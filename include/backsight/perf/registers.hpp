@@ -41,8 +41,8 @@ struct register_numbers<cfi::arch::aarch64> {
                                                      "x27", "x28", "x29", "lr",  "sp",  "pc"};
 };
 
-/// The innermost frame of a sample's user registers; absent when pc or stack pointer are not among them. Others that were not
-/// recorded are lost.
+/// The innermost frame of a sample's user registers; absent when pc or stack pointer are not among them. Others that
+/// were not recorded are lost.
 template <class Arch>
 [[nodiscard]] constexpr std::optional<cfi::frame<Arch>> first_frame(const register_values& from) noexcept {
   using numbers = register_numbers<Arch>;

@@ -9,8 +9,8 @@
 
 namespace backsight::perf {
 
-/// Brings items into the order of their times, as perf does: at the end of a round everything up to the greatest time of the
-/// round before it is complete. Items of equal times keep their order. Holds the items of two rounds at most.
+/// Brings items into the order of their times, as perf does: at the end of a round everything up to the greatest time
+/// of the round before it is complete. Items of equal times keep their order. Holds the items of two rounds at most.
 template <class Item>
 class round_queue {
  public:

@@ -64,7 +64,8 @@ struct sample_id {
   std::uint32_t cpu = no_cpu;
 };
 
-/// The trailer of a record; all zero where the layout has none, the record is a sample or of perf itself, or is too short.
+/// The trailer of a record; all zero where the layout has none, the record is a sample or of perf itself, or is too
+/// short.
 template <order O>
 [[nodiscard]] constexpr sample_id read_sample_id(byte_view record_bytes, record_type type,
                                                  const sample_layout& layout) noexcept {
@@ -191,7 +192,8 @@ inline constexpr std::uint64_t members_in_front =
     mask_of(sample_field::identifier, sample_field::ip, sample_field::tid, sample_field::time, sample_field::addr,
             sample_field::id, sample_field::stream_id, sample_field::cpu, sample_field::period);
 
-/// What reading those members one by one comes to where they do not fit. By value, so that loops keep their cursor in registers.
+/// What reading those members one by one comes to where they do not fit. By value, so that loops keep their cursor in
+/// registers.
 template <order O>
 [[nodiscard, gnu::noinline]] constexpr cursor<O> fail_in_front(cursor<O> in, std::uint64_t type) noexcept {
   using enum sample_field;
@@ -205,8 +207,8 @@ template <order O>
   return in;
 }
 
-/// Reads the members behind the head of a sample in the order of the kernel's perf_output_sample. `Type` is a number, or a
-/// constant for which the tests of the bits fold away.
+/// Reads the members behind the head of a sample in the order of the kernel's perf_output_sample. `Type` is a number,
+/// or a constant for which the tests of the bits fold away.
 template <order O, class Type>
 [[gnu::always_inline]] constexpr void read_members(cursor<O>& in, Type type, const sample_layout& layout,
                                                    sample& out) noexcept {
@@ -272,8 +274,9 @@ template <class F>
 
 }  // namespace detail
 
-/// Reads the samples of one layout. `Type` is a constant where the layout is one of those that are compiled: then reading costs what
-/// a loop costs that was written by hand for it, and members that are not used cost nothing. See with_sample_reader.
+/// Reads the samples of one layout. `Type` is a constant where the layout is one of those that are compiled: then
+/// reading costs what a loop costs that was written by hand for it, and members that are not used cost nothing. See
+/// with_sample_reader.
 template <order O, class Type>
 class sample_reader {
  public:
@@ -281,8 +284,8 @@ class sample_reader {
       : layout_(layout), type_(type), known_(layout.is_known()) {}
 
   /// Reads the members of a sample at `offset` into `out`; gives no error or what is wrong, and where. Errors:
-  /// errc::truncated where a member reaches beyond the record, errc::out_of_range where more of the stack was copied than
-  /// asked, errc::unsupported_type where the event asks for members that are not known here.
+  /// errc::truncated where a member reaches beyond the record, errc::out_of_range where more of the stack was copied
+  /// than asked, errc::unsupported_type where the event asks for members that are not known here.
   [[nodiscard, gnu::always_inline]] constexpr trace_error read(const record<sample_record, O>& item,
                                                                std::uint64_t offset, sample& out) const noexcept {
     out = sample{};

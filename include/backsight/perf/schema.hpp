@@ -8,8 +8,8 @@
 
 /// perf.data files of Linux perf: the recorder `perf record` and the kernel's perf events behind it.
 ///
-/// Sources of the layouts: tools/perf/Documentation/perf.data-file-format.txt and include/uapi/linux/perf_event.h of Linux,
-/// and where files differ from them, tools/perf/util/{header,session,evsel,event}.c.
+/// Sources of the layouts: tools/perf/Documentation/perf.data-file-format.txt and include/uapi/linux/perf_event.h of
+/// Linux, and where files differ from them, tools/perf/util/{header,session,evsel,event}.c.
 namespace backsight::perf {
 
 /// "PERFILE2" as a number of the recorder's byte order: version 2 of the format.
@@ -75,8 +75,8 @@ enum class event_type : std::uint32_t {
   return static_cast<std::uint32_t>(type) < 6 ? names[static_cast<std::uint32_t>(type)] : nullptr;
 }
 
-/// perf_event_attr: what was asked of one event. Written with the size that the recorder knew, 64 to 144 bytes; what is not
-/// written is 0. The flags are bit-fields, the other masks are numbers.
+/// perf_event_attr: what was asked of one event. Written with the size that the recorder knew, 64 to 144 bytes; what is
+/// not written is 0. The flags are bit-fields, the other masks are numbers.
 struct attribute_record {
   static constexpr const char* name = "attribute";
   static constexpr field<"type", event_type> type{};

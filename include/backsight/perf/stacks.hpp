@@ -48,9 +48,9 @@ struct stack_entry {
   return chain[size - 1];
 }
 
-/// Calls `f(stack_entry)` for the addresses of a call chain, at most `limit` of them, from the innermost on. `mode` is that of
-/// the sample, for chains that begin without a context. Of a chain whose user part comes later, `deferred` is that part.
-/// False when a number is neither an address nor a context that is known: then what follows belongs nowhere.
+/// Calls `f(stack_entry)` for the addresses of a call chain, at most `limit` of them, from the innermost on. `mode` is
+/// that of the sample, for chains that begin without a context. Of a chain whose user part comes later, `deferred` is
+/// that part. False when a number is neither an address nor a context that is known: then what follows belongs nowhere.
 template <class F>
 constexpr bool for_each_address(const word_list& chain, const word_list& deferred, cpu_mode mode, std::size_t limit,
                                 F&& f) {
@@ -125,7 +125,8 @@ class deferred_samples {
   std::uint64_t number_ = 0;
 };
 
-/// The addresses and the cookie of a callchain_deferred record. Error: errc::truncated where it counts more than it holds.
+/// The addresses and the cookie of a callchain_deferred record. Error: errc::truncated where it counts more than it
+/// holds.
 struct deferred_chain {
   std::uint64_t cookie = 0;
   word_list addresses;

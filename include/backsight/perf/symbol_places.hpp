@@ -54,13 +54,15 @@ class file_places {
   std::uint64_t end_ = 0;
 };
 
-/// The symbols of code and data of one table of an ELF file by where they lie, without reading their names or sorting them: they
-/// are dealt into buckets, and what is asked for is looked for in one. Twice a pass over the table, 5 bytes for each symbol.
+/// The symbols of code and data of one table of an ELF file by where they lie, without reading their names or sorting
+/// them: they are dealt into buckets, and what is asked for is looked for in one. Twice a pass over the table, 5 bytes
+/// for each symbol.
 class symbol_places {
  public:
   symbol_places() = default;
-  /// Those of the table of that kind (elf::section_symbols, elf::section_dynamic_symbols) in `symbols`, the mapped file itself or a
-  /// file of debug information for it, by their places in the mapped file. The bytes of `symbols` must outlive this.
+  /// Those of the table of that kind (elf::section_symbols, elf::section_dynamic_symbols) in `symbols`, the mapped file
+  /// itself or a file of debug information for it, by their places in the mapped file. The bytes of `symbols` must
+  /// outlive this.
   symbol_places(const elf::image& symbols, const elf::image& mapped, std::uint32_t kind)
       : place_(mapped), machine_(symbols.machine()) {
     const auto sections = symbols.sections();
@@ -97,7 +99,8 @@ class symbol_places {
     if (empty()) return std::nullopt;
     for (std::size_t bucket = bucket_of(offset);;) {
       std::optional<std::uint64_t> best;
-      for (std::size_t i = is_sorted(bucket) ? last_at_or_before(bucket, offset) : begins_[bucket]; i < begins_[bucket + 1]; ++i) {
+      for (std::size_t i = is_sorted(bucket) ? last_at_or_before(bucket, offset) : begins_[bucket];
+           i < begins_[bucket + 1]; ++i) {
         const std::uint64_t at = place_of(i);
         if (at <= offset || (best && at >= *best) || !is_named(list_[order_[i]])) continue;
         best = at;
@@ -162,10 +165,11 @@ class symbol_places {
     const std::size_t end = begins_[bucket + 1];
     if (!is_sorted(bucket)) return end;
     const std::uint32_t* const from = order_.data();
-    return static_cast<std::size_t>(
-        std::upper_bound(from + begins_[bucket], from + end, offset,
-                         [&](std::uint64_t value, std::uint32_t index) { return value < place_(list_.source().unnamed(index).value); }) -
-        from);
+    return static_cast<std::size_t>(std::upper_bound(from + begins_[bucket], from + end, offset,
+                                                     [&](std::uint64_t value, std::uint32_t index) {
+                                                       return value < place_(list_.source().unnamed(index).value);
+                                                     }) -
+                                    from);
   }
 
   /// Calls `f(index, place)` for what is taken.
@@ -190,10 +194,12 @@ class symbol_places {
     begins_.pop_back();
     for (std::size_t bucket = 0; bucket + 1 < begins_.size(); ++bucket) {
       if (!is_sorted(bucket)) continue;
-      std::sort(order_.data() + begins_[bucket], order_.data() + begins_[bucket + 1], [&](std::uint32_t a, std::uint32_t b) {
-        const std::uint64_t x = place_(list_.source().unnamed(a).value), y = place_(list_.source().unnamed(b).value);
-        return x != y ? x < y : a < b;
-      });
+      std::sort(order_.data() + begins_[bucket], order_.data() + begins_[bucket + 1],
+                [&](std::uint32_t a, std::uint32_t b) {
+                  const std::uint64_t x = place_(list_.source().unnamed(a).value),
+                                      y = place_(list_.source().unnamed(b).value);
+                  return x != y ? x < y : a < b;
+                });
     }
   }
 

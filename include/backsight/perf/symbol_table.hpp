@@ -7,7 +7,6 @@
 #include <string_view>
 #include <vector>
 
-
 namespace backsight::perf {
 
 /// A function, or another thing with a name, at [begin, end). The name is a view of the file that it is from.
@@ -28,9 +27,9 @@ class symbol_table {
   }
   void reserve(std::size_t count) { all_.reserve(count); }
 
-  /// Brings what was added into order: those without a size end at the next one, and of those at one address one is left: one
-  /// with a size, then not weak, then global, then the one with fewer underscores in front, then the longer name.
-  /// `text(name)` gives the name as it is printed, whose length and underscores count.
+  /// Brings what was added into order: those without a size end at the next one, and of those at one address one is
+  /// left: one with a size, then not weak, then global, then the one with fewer underscores in front, then the longer
+  /// name. `text(name)` gives the name as it is printed, whose length and underscores count.
   /// `gap_ends(a, b)` is true where a symbol without a size, `a`, does not go on to the next, `b`.
   template <class Text, class GapEnds>
   void finish(Text&& text, GapEnds&& gap_ends) {
@@ -102,8 +101,8 @@ class symbol_table {
   bool sorted_ = true;
 };
 
-/// Calls `f(address, type, name)` for the lines of a text as /proc/kallsyms has it. Names of modules end with their module, behind a
-/// tab. Time: linear in the text.
+/// Calls `f(address, type, name)` for the lines of a text as /proc/kallsyms has it. Names of modules end with their
+/// module, behind a tab. Time: linear in the text.
 template <class F>
 void for_each_kallsyms_line(std::string_view text, F&& f) {
   while (!text.empty()) {

@@ -12,7 +12,8 @@
 
 namespace backsight::perf {
 
-/// An opened perf.data file: its events, the features of its header and a view of the whole file, which must outlive it.
+/// An opened perf.data file: its events, the features of its header and a view of the whole file, which must outlive
+/// it.
 class trace {
  public:
   [[nodiscard]] byte_view bytes() const noexcept { return bytes_; }
@@ -48,7 +49,8 @@ class trace {
     }
     return std::nullopt;
   }
-  /// What was wrong with the table of features or their texts of names, which does not keep the records from being read.
+  /// What was wrong with the table of features or their texts of names, which does not keep the records from being
+  /// read.
   [[nodiscard]] trace_error feature_error() const noexcept { return feature_error_; }
 
  private:
@@ -189,9 +191,10 @@ class trace {
   bool is_interrupted_ = false;
 };
 
-/// Opens a perf.data file, also one that was written to a pipe, or the file `data` of a directory. The byte order is the one
-/// in which the magic is right. Errors: errc::truncated, errc::bad_magic at 0, errc::unsupported_version at 0 (version 1),
-/// errc::bad_size or errc::out_of_range at the place that says it. What is wrong with features is in feature_error().
+/// Opens a perf.data file, also one that was written to a pipe, or the file `data` of a directory. The byte order is
+/// the one in which the magic is right. Errors: errc::truncated, errc::bad_magic at 0, errc::unsupported_version at 0
+/// (version 1), errc::bad_size or errc::out_of_range at the place that says it. What is wrong with features is in
+/// feature_error().
 [[nodiscard]] inline result<trace> open(byte_view bytes) {
   constexpr std::uint64_t old_magic = 0x454c494646524550;  // "PERFFILE"
   if (bytes.size() < 8) return {errc::truncated, bytes.size()};

@@ -14,8 +14,8 @@
 
 namespace backsight::perf {
 
-/// The formats of a recording's tracepoints: the feature `tracing_data`, or what stands behind a record of that name. Views of the
-/// bytes. Source: tools/perf/util/trace-event-info.c of Linux.
+/// The formats of a recording's tracepoints: the feature `tracing_data`, or what stands behind a record of that name.
+/// Views of the bytes. Source: tools/perf/util/trace-event-info.c of Linux.
 struct tracing_data {
   order byte_order = order::little;  ///< Of the recorded machine, whose raw data the formats describe.
   std::uint8_t long_size = 8;
@@ -74,8 +74,8 @@ template <order O>
 
 }  // namespace detail
 
-/// Reads the formats. Errors: errc::bad_magic, errc::unsupported_version (before 0.5), errc::truncated; with the last there is what could
-/// be read.
+/// Reads the formats. Errors: errc::bad_magic, errc::unsupported_version (before 0.5), errc::truncated; with the last
+/// there is what could be read.
 [[nodiscard]] inline result<tracing_data> read_tracing_data(byte_view bytes, std::uint64_t base = 0) {
   using namespace std::string_view_literals;
   constexpr std::string_view magic = "\x17\x08\x44tracing"sv;

@@ -27,7 +27,8 @@ struct event_type_record : record_head {
 };
 static_assert(schema<event_type_record>);
 
-/// The formats of tracepoints: `data_size` bytes, rounded up to 8, that stand behind the record. They are the end of the payload.
+/// The formats of tracepoints: `data_size` bytes, rounded up to 8, that stand behind the record. They are the end of
+/// the payload.
 struct tracing_data_record : record_head {
   static constexpr const char* name = "tracing_data";
   static constexpr bool has_payload = true;
@@ -56,7 +57,8 @@ struct finished_round_record : record_head {
 };
 static_assert(schema<finished_round_record>);
 
-/// The payload is `nr` times id, index, cpu and tid, each 8 bytes; and for guests `nr` times process of the machine and its cpu.
+/// The payload is `nr` times id, index, cpu and tid, each 8 bytes; and for guests `nr` times process of the machine and
+/// its cpu.
 struct id_index_record : record_head {
   static constexpr const char* name = "id_index";
   static constexpr bool has_payload = true;

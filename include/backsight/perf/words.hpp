@@ -72,7 +72,8 @@ struct counter_values {
   }
 };
 
-/// A branch that was taken. `flags`: bit 0 mispredicted, 1 predicted, 2 in a transaction, 3 abort, 4 to 19 cycles, 20 to 23 type.
+/// A branch that was taken. `flags`: bit 0 mispredicted, 1 predicted, 2 in a transaction, 3 abort, 4 to 19 cycles, 20
+/// to 23 type.
 struct branch {
   std::uint64_t from = 0, to = 0, flags = 0;
 };

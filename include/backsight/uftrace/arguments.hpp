@@ -20,8 +20,18 @@ namespace backsight::uftrace {
 
 /// How a value is meant, by the letter of its specification.
 enum class value_format : char {
-  automatic = 'd', signed_integer = 'i', unsigned_integer = 'u', hexadecimal = 'x', octal = 'o', character = 'c',
-  floating = 'f', string = 's', std_string = 'S', pointer = 'p', enumeration = 'e', structure = 't',
+  automatic = 'd',
+  signed_integer = 'i',
+  unsigned_integer = 'u',
+  hexadecimal = 'x',
+  octal = 'o',
+  character = 'c',
+  floating = 'f',
+  string = 's',
+  std_string = 'S',
+  pointer = 'p',
+  enumeration = 'e',
+  structure = 't',
 };
 
 /// Where the recorder takes a value from. It decides what values are the same.
@@ -36,7 +46,9 @@ struct value_spec {
   std::int32_t location = 0;   ///< the word of the stack or the number of the register that it is read from
   std::string_view type_name;  ///< of an enumeration or a structure
 
-  [[nodiscard]] bool is_text() const noexcept { return format == value_format::string || format == value_format::std_string; }
+  [[nodiscard]] bool is_text() const noexcept {
+    return format == value_format::string || format == value_format::std_string;
+  }
   [[nodiscard]] bool is_return() const noexcept { return index == 0; }
   /// Both take the same place in a function's list.
   [[nodiscard]] bool same_place(const value_spec& other) const noexcept {
@@ -65,7 +77,8 @@ template <order O>
   std::size_t total = 0;
   for (const value_spec& spec : specs) {
     const byte_view here = rest.subspan(total);
-    const payload_result one = o == order::little ? value_extent<order::little>(spec, here) : value_extent<order::big>(spec, here);
+    const payload_result one =
+        o == order::little ? value_extent<order::little>(spec, here) : value_extent<order::big>(spec, here);
     if (one.code != errc::ok) return one;
     total += one.size;
   }
@@ -119,8 +132,8 @@ namespace detail {
 
 }  // namespace detail
 
-/// Reads one item such as `arg1/s`, `fparg2/32%xmm1` or `retval/t8:point`; nothing when uftrace refuses it. `long_size` is 8
-/// or 4. The result has a view into `item`.
+/// Reads one item such as `arg1/s`, `fparg2/32%xmm1` or `retval/t8:point`; nothing when uftrace refuses it. `long_size`
+/// is 8 or 4. The result has a view into `item`.
 [[nodiscard]] inline std::optional<value_spec> read_value_spec(std::string_view item, std::size_t long_size) {
   value_spec spec;
   spec.size = static_cast<std::uint32_t>(long_size);
@@ -215,8 +228,8 @@ struct value_list {
   bool good = true;         ///< false when uftrace refuses an item; `values` has those before it
 };
 
-/// Reads `arg1/s,arg2/i32,retval/p`: the arguments, or with `returns` the return values; other actions of uftrace's triggers
-/// are left out. Views into `text`. Allocates.
+/// Reads `arg1/s,arg2/i32,retval/p`: the arguments, or with `returns` the return values; other actions of uftrace's
+/// triggers are left out. Views into `text`. Allocates.
 [[nodiscard]] inline value_list read_value_list(std::string_view text, std::size_t long_size, bool returns) {
   value_list list;
   for (bool more = true; more;) {
@@ -243,7 +256,8 @@ struct value_list {
 /// The values of one function, in the order in which they are stored.
 class value_collection {
  public:
-  /// Adds items: one of the same place is replaced, but not one of an exact name by one of a pattern; others are appended.
+  /// Adds items: one of the same place is replaced, but not one of an exact name by one of a pattern; others are
+  /// appended.
   void add(const std::vector<value_spec>& more, bool exact) {
     for (const value_spec& item : more) {
       const auto same =

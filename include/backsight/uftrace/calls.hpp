@@ -17,9 +17,10 @@
 
 namespace backsight::uftrace {
 
-/// A uftrace directory as a call_trace: each task is a part, or some are where there are very many, or all where the kernel was traced
-/// too, whose files are those of cpus. Functions with one name are one; they have numbers in the order in which they are met, which may differ between runs that
-/// walk parts at the same time. The recording must outlive it.
+/// A uftrace directory as a call_trace: each task is a part, or some are where there are very many, or all where the
+/// kernel was traced too, whose files are those of cpus. Functions with one name are one; they have numbers in the
+/// order in which they are met, which may differ between runs that walk parts at the same time. The recording must
+/// outlive it.
 class calls {
  public:
   using event_type = call_event;

@@ -7,9 +7,9 @@
 
 namespace backsight::uftrace {
 
-/// Gives back depth and address beyond 1023 levels. The recorder adds the part of the depth that does not fit its ten bits
-/// to the address; from one record of a task to the next the depth changes by little, which tells how often it has wrapped.
-/// One object for each task; costs a few instructions for each record.
+/// Gives back depth and address beyond 1023 levels. The recorder adds the part of the depth that does not fit its ten
+/// bits to the address; from one record of a task to the next the depth changes by little, which tells how often it has
+/// wrapped. One object for each task; costs a few instructions for each record.
 class depth_repair {
  public:
   struct result {

@@ -13,7 +13,8 @@
 #include <backsight/core/lines.hpp>
 #include <backsight/core/text.hpp>
 
-// Enumerations in `enumauto:` lines of `info` and `E:` lines of *.dbg. Source: uftrace's utils/argspec.c, utils/auto-args.c.
+// Enumerations in `enumauto:` lines of `info` and `E:` lines of *.dbg. Source: uftrace's utils/argspec.c,
+// utils/auto-args.c.
 namespace backsight::uftrace {
 
 struct enumerator {
@@ -28,8 +29,8 @@ struct enumeration {
   /// A sum of more names than this many characters is cut: values of uftrace are never printed that long.
   static constexpr std::size_t longest_sum = 4096;
 
-  /// The text of a value: the name, or names joined by `|` and a rest; empty when no name fits. `any_sign` lets names of zero and of
-  /// negative values take part in sums, as uftrace does.
+  /// The text of a value: the name, or names joined by `|` and a rest; empty when no name fits. `any_sign` lets names
+  /// of zero and of negative values take part in sums, as uftrace does.
   void text_of(std::int64_t value, std::string& out, bool any_sign = false) const {
     const auto not_above = [this](auto from, std::int64_t limit) {
       return std::lower_bound(from, values.end(), limit,

@@ -24,7 +24,8 @@ struct call_event {
 };
 static_assert(backsight::call_event<call_event>);
 
-/// What `for_each_call` asks which calls it gives: `consume` sees every record, `shows` every entry and exit behind that.
+/// What `for_each_call` asks which calls it gives: `consume` sees every record, `shows` every entry and exit behind
+/// that.
 template <class T>
 concept call_choice = requires(T choice, const merged_record& r, resolver& names, const function& found) {
   choice.consume(r);
@@ -43,8 +44,9 @@ struct every_call {
 };
 static_assert(call_choice<every_call>);
 
-/// Calls `f(call_event)` for the entries and exits of a recording in the order of time that `merging` leaves and `shown`
-/// chooses, with true depths and addresses. Damage is passed over. Gives the faults. The resolver gives the names of the functions.
+/// Calls `f(call_event)` for the entries and exits of a recording in the order of time that `merging` leaves and
+/// `shown` chooses, with true depths and addresses. Damage is passed over. Gives the faults. The resolver gives the
+/// names of the functions.
 template <call_choice Shown, class F>
 std::vector<task_fault> for_each_call(resolver& names, merge_options merging, Shown&& shown, F&& f) {
   merging.scheduler = false;
@@ -65,7 +67,8 @@ std::vector<task_fault> for_each_call(resolver& names, merge_options merging, Sh
     const function& found = names.find(r.data_index, r.time, address);
     if (found.special == special_function::exec) repair[r.data_index].forget();
     if (!shown.shows(r, names, found)) continue;
-    const bool ambiguous = !names.is_lasting(r.data_index, r.time) && names.candidates(r.data_index, r.time, address) > 1;
+    const bool ambiguous =
+        !names.is_lasting(r.data_index, r.time) && names.candidates(r.data_index, r.time, address) > 1;
     f(call_event{r.type == record_type::entry ? event_kind::enter : event_kind::exit, found.name, r.time,
                  names.source().data[r.data_index].tid, processes[r.data_index], depth, ambiguous});
   }

@@ -127,9 +127,9 @@ class kernel_events {
   std::vector<fault> faults_;
 };
 
-/// The records of one file of kernel data for the merge: those of recorded tasks, with the time filter. Reads ahead up to the
-/// next exit, as uftrace does: a loss of events shows before the records read so far, and a task that moves to another CPU
-/// can lose exits whose entries have not been read yet.
+/// The records of one file of kernel data for the merge: those of recorded tasks, with the time filter. Reads ahead up
+/// to the next exit, as uftrace does: a loss of events shows before the records read so far, and a task that moves to
+/// another CPU can lose exits whose entries have not been read yet.
 class kernel_source {
  public:
   /// `entered` holds the functions that were entered in any of the files: an exit of another one is left out.

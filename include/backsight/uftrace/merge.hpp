@@ -15,12 +15,13 @@
 #include <backsight/uftrace/resolver.hpp>
 #include <backsight/uftrace/task_source.hpp>
 
-// All records of a recording in the order of time. Source: uftrace's utils/fstack.c (read_rstack), utils/perf.c, utils/extern.c.
+// All records of a recording in the order of time. Source: uftrace's utils/fstack.c (read_rstack), utils/perf.c,
+// utils/extern.c.
 namespace backsight::uftrace {
 
-/// The records of all tasks, of the kernel, of the scheduler and of extern.dat in the order of time, ties as uftrace breaks them. Reads
-/// each file once, front to back; costs log2(tasks) comparisons for a record and no allocation (but with a time filter).
-/// The resolver must outlive it.
+/// The records of all tasks, of the kernel, of the scheduler and of extern.dat in the order of time, ties as uftrace
+/// breaks them. Reads each file once, front to back; costs log2(tasks) comparisons for a record and no allocation (but
+/// with a time filter). The resolver must outlive it.
 class merge {
  public:
   merge(resolver& names, merge_options options)
@@ -51,8 +52,8 @@ class merge {
   merge(const merge&) = delete;
   merge& operator=(const merge&) = delete;
 
-  /// Looks at the next record, null at the end; valid until the next look. With estimates each look at an exit can raise its
-  /// time, as in uftrace, so that take() is to follow where the record that was looked at is meant.
+  /// Looks at the next record, null at the end; valid until the next look. With estimates each look at an exit can
+  /// raise its time, as in uftrace, so that take() is to follow where the record that was looked at is meant.
   [[nodiscard]] const merged_record* peek() {
     looked_ = look();
     return looked_;
@@ -99,9 +100,9 @@ class merge {
   }
 
  public:
-  /// Gives plain entries and exits that come next, all of one task, to `f(data_index, record<function_record<O>, O>)` until
-  /// it gives false, the turn comes to another task or source, or another kind of record comes; gives how many it took.
-  /// Much cheaper than next() where tasks do not alternate all the time. O is the byte order of the recording.
+  /// Gives plain entries and exits that come next, all of one task, to `f(data_index, record<function_record<O>, O>)`
+  /// until it gives false, the turn comes to another task or source, or another kind of record comes; gives how many it
+  /// took. Much cheaper than next() where tasks do not alternate all the time. O is the byte order of the recording.
   template <order O, class F>
   [[gnu::always_inline]] std::size_t take_run(F&& f) {
     if (estimating_ || options_.shorter_than != 0 || tasks_tree_.empty()) return 0;
@@ -131,8 +132,8 @@ class merge {
     return tasks_[data_index].has() ? &tasks_[data_index].current() : nullptr;
   }
   [[nodiscard]] bool estimating() const noexcept { return estimating_; }
-  /// For recordings whose exit times are invented (feature estimate_return): `watch` is called with each look at a scheduler event
-  /// of a perf file, and may call estimate().
+  /// For recordings whose exit times are invented (feature estimate_return): `watch` is called with each look at a
+  /// scheduler event of a perf file, and may call estimate().
   void watch_schedule(void (*watch)(void* owner, merge& records, const merged_record& event), void* owner) noexcept {
     schedule_watcher_ = watch;
     watcher_owner_ = owner;

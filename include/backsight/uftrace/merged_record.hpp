@@ -43,8 +43,8 @@ struct merge_options {
   std::uint64_t closes_at = 0;  ///< when functions end that are open at the end; 0: with the last record of their task
   /// The task files to read, by their place in recording::data; null for all. Must outlive the merge.
   const std::vector<bool>* tasks = nullptr;
-  /// Indices of the task files by their place in recording::data, to find `from` where records have payloads; without them
-  /// such a file is read from its start. Must outlive the merge.
+  /// Indices of the task files by their place in recording::data, to find `from` where records have payloads; without
+  /// them such a file is read from its start. Must outlive the merge.
   const std::vector<time_index>* indices = nullptr;
 };
 

@@ -55,8 +55,8 @@ struct object_file {
   std::shared_ptr<const object_debug> debug;  ///< null without a .dbg file, and when the recording has no values
 };
 
-/// Opens programs and libraries by the paths that the recording tells, on the machine that reads it. `open` gives the bytes
-/// of the file, which must stay alive as long as the recording, or none. A null member: none is opened.
+/// Opens programs and libraries by the paths that the recording tells, on the machine that reads it. `open` gives the
+/// bytes of the file, which must stay alive as long as the recording, or none. A null member: none is opened.
 struct object_opener {
   void* owner = nullptr;
   byte_view (*open)(void* owner, std::string_view path) = nullptr;
@@ -81,7 +81,8 @@ class directory_index {
   std::unordered_map<std::string, std::size_t> by_name_;
 };
 
-/// Makes object files from the files of a directory. Each file is read once, however many object files of its name there are.
+/// Makes object files from the files of a directory. Each file is read once, however many object files of its name
+/// there are.
 class object_loader {
  public:
   /// `with_values`: also what the values of functions look like. All must outlive it.
@@ -131,8 +132,8 @@ class object_loader {
     for (const fault& f : found) faults_->push_back({file.name, f});
   }
 
-  /// The file of that object and kind: `NAME.sym`, or, where that belongs to another object of the same name, the one with
-  /// the first digits of the build-id or of the sum of the path's bytes.
+  /// The file of that object and kind: `NAME.sym`, or, where that belongs to another object of the same name, the one
+  /// with the first digits of the build-id or of the sum of the path's bytes.
   [[nodiscard]] const directory_file* choose(std::string_view path, std::string_view build_id, const char* extension) {
     const std::string base(text::base_name(path));
     const directory_file* const plain = files_->find(base + extension);

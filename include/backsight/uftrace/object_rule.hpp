@@ -11,12 +11,13 @@
 
 #include <backsight/uftrace/recording.hpp>
 
-// The modules that rules name behind an `@`. Source: uftrace's utils/filter.c (setup_trigger) and utils/symbol.c (find_map_by_name).
+// The modules that rules name behind an `@`. Source: uftrace's utils/filter.c (setup_trigger) and utils/symbol.c
+// (find_map_by_name).
 namespace backsight::uftrace {
 
-/// Tells which functions a rule for a module is about: those of the first mapping of a session whose file name begins so; for
-/// `PLT`, in any case of the letters, the entries of the program's procedure linkage table; for `kernel` or `k` those of the kernel. Remembers
-/// what it found, so it is not for several threads at once.
+/// Tells which functions a rule for a module is about: those of the first mapping of a session whose file name begins
+/// so; for `PLT`, in any case of the letters, the entries of the program's procedure linkage table; for `kernel` or `k`
+/// those of the kernel. Remembers what it found, so it is not for several threads at once.
 class object_rule {
  public:
   /// Whether a function of that module, whose symbol has that type, is meant.

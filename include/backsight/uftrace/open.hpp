@@ -298,9 +298,9 @@ class recording_builder {
 
 }  // namespace detail
 
-/// Opens a data directory from its files. The error is that of the file `info` (offset in it), or not_found when there is no
-/// such file; bad_text is not fatal and is listed in `faults`. Reads all text files once; data files are not touched.
-/// `objects` opens programs and libraries whose .sym files are missing; without it they have no symbols.
+/// Opens a data directory from its files. The error is that of the file `info` (offset in it), or not_found when there
+/// is no such file; bad_text is not fatal and is listed in `faults`. Reads all text files once; data files are not
+/// touched. `objects` opens programs and libraries whose .sym files are missing; without it they have no symbols.
 [[nodiscard]] inline result<recording> open(const std::vector<directory_file>& files,
                                             names::pattern_engine patterns = {}, const object_opener& objects = {}) {
   recording opened;

@@ -42,8 +42,8 @@ struct kernel_trace {
   static constexpr std::uint32_t no_object = 0xffffffff;
 };
 
-/// A uftrace data directory, opened: what its text files tell, and views of its data files. The bytes must outlive it. It is
-/// moved, not copied: it has views of itself.
+/// A uftrace data directory, opened: what its text files tell, and views of its data files. The bytes must outlive it.
+/// It is moved, not copied: it has views of itself.
 struct recording {
   recording() = default;
   recording(recording&&) noexcept = default;
@@ -51,16 +51,16 @@ struct recording {
 
   uftrace::info info;
   std::vector<session> sessions;
-  std::vector<task> tasks;  ///< in the order of task.txt
+  std::vector<task> tasks;           ///< in the order of task.txt
   std::vector<object_file> objects;  ///< programs and libraries with their symbols
-  std::vector<task_data> data;  ///< in the order of `info`
+  std::vector<task_data> data;       ///< in the order of `info`
   std::vector<perf_data> perf;
   kernel_trace kernel;
   std::vector<std::pair<std::uint64_t, std::string_view>> user_events;  ///< id and name, by id
-  byte_view external;      ///< extern.dat
-  std::string_view note;   ///< note.txt
-  std::string_view options;  ///< default.opts
-  value_rules values;        ///< which functions have which arguments and return values
+  byte_view external;                                                   ///< extern.dat
+  std::string_view note;                                                ///< note.txt
+  std::string_view options;                                             ///< default.opts
+  value_rules values;  ///< which functions have which arguments and return values
   enumeration_set auto_enumerations;
   std::vector<file_fault> faults;
   names::pattern_engine patterns;

@@ -10,8 +10,8 @@
 
 namespace backsight::uftrace {
 
-/// What the sizes of arguments and return values depend on: records do not tell them. `size` is asked for each record with
-/// values; without it such a record ends the walk with errc::not_found. A view: `owner` must outlive the range.
+/// What the sizes of arguments and return values depend on: records do not tell them. `size` is asked for each record
+/// with values; without it such a record ends the walk with errc::not_found. A view: `owner` must outlive the range.
 struct value_sizes {
   using function = payload_result (*)(const void* owner, std::uint32_t task, std::uint64_t time, std::uint64_t address,
                                       bool is_return, byte_view rest) noexcept;
@@ -25,7 +25,8 @@ struct value_sizes {
 /// The records of a task file (TID.dat), versions 3 and 4.
 template <order O>
 struct task_format {
-  using records = record_list<function_record<O>, function_with_values<O>, lost_record<O>, event_record<O>, event_with_data<O>>;
+  using records =
+      record_list<function_record<O>, function_with_values<O>, lost_record<O>, event_record<O>, event_with_data<O>>;
   using context = value_sizes;
   static constexpr order byte_order = O;
   static constexpr std::size_t head_bytes = size_of<function_record<O>>;
@@ -47,11 +48,12 @@ struct task_format {
       default: return more ? index<event_with_data<O>> : index<event_record<O>>;
     }
   }
-  [[nodiscard]] static constexpr payload_result payload_size(const record<function_with_values<O>, O>& item, byte_view rest,
-                                                             const context& sizes) noexcept {
+  [[nodiscard]] static constexpr payload_result payload_size(const record<function_with_values<O>, O>& item,
+                                                             byte_view rest, const context& sizes) noexcept {
     if (sizes.size == nullptr) return errc::not_found;
-    const payload_result values = sizes.size(sizes.owner, sizes.task, item[record_head::time], item[record_head::address],
-                                             item[record_head::type] == record_type::exit, rest);
+    const payload_result values =
+        sizes.size(sizes.owner, sizes.task, item[record_head::time], item[record_head::address],
+                   item[record_head::type] == record_type::exit, rest);
     if (values.code != errc::ok) return values;
     return (values.size + 7) / 8 * 8;
   }
@@ -59,8 +61,8 @@ struct task_format {
                                                              const context&) noexcept {
     return (std::size_t{item[event_with_data<O>::length]} + 2 + 7) / 8 * 8 - 2;
   }
-  /// Goes to the first place, 8 bytes aligned, where several records follow each other with the right magic, times that do
-  /// not go back, neither among them nor behind the last good time before the damage, and depths that fit.
+  /// Goes to the first place, 8 bytes aligned, where several records follow each other with the right magic, times that
+  /// do not go back, neither among them nor behind the last good time before the damage, and depths that fit.
   [[nodiscard]] static constexpr std::size_t resync(byte_view all, std::size_t from, context& sizes) noexcept;
 };
 static_assert(record_format<task_format<order::little>> && record_format<task_format<order::big>>);
@@ -69,8 +71,10 @@ namespace detail {
 
 /// Whether what begins at `at` looks like a run of records; `time` is the time that it must not precede.
 template <order O>
-[[nodiscard]] constexpr bool plausible_run(byte_view all, std::size_t at, std::uint64_t time, const value_sizes& sizes) noexcept {
-  // The chance that arbitrary bytes pass is 1/8 for each magic alone; four records, their times and depths make it small.
+[[nodiscard]] constexpr bool plausible_run(byte_view all, std::size_t at, std::uint64_t time,
+                                           const value_sizes& sizes) noexcept {
+  // The chance that arbitrary bytes pass is 1/8 for each magic alone; four records, their times and depths make it
+  // small.
   constexpr int enough = 4;
   int depth = -1;
   for (int i = 0; i < enough; ++i) {

@@ -18,7 +18,8 @@
 #include <backsight/uftrace/recording.hpp>
 #include <backsight/uftrace/records.hpp>
 
-// From addresses to functions. Source: uftrace's utils/session.c, utils/symbol.c, utils/fstack.c (fixups), utils/argspec.c.
+// From addresses to functions. Source: uftrace's utils/session.c, utils/symbol.c, utils/fstack.c (fixups),
+// utils/argspec.c.
 namespace backsight::uftrace {
 
 /// Functions that move the stack in ways that their records do not tell, by exact name.
@@ -29,10 +30,11 @@ enum class special_function : std::uint8_t { none, exec, setjmp, longjmp, fork }
   static constexpr struct {
     std::string_view name;
     special_function kind;
-  } all[] = {{"execl", exec}, {"execlp", exec}, {"execle", exec}, {"execv", exec}, {"execve", exec}, {"execvp", exec},
-             {"execvpe", exec}, {"setjmp", setjmp}, {"_setjmp", setjmp}, {"sigsetjmp", setjmp}, {"__sigsetjmp", setjmp},
-             {"longjmp", longjmp}, {"siglongjmp", longjmp}, {"__longjmp_chk", longjmp}, {"fork", fork}, {"vfork", fork},
-             {"daemon", fork}, {"posix.fork", fork}};
+  } all[] = {{"execl", exec},         {"execlp", exec},           {"execle", exec},        {"execv", exec},
+             {"execve", exec},        {"execvp", exec},           {"execvpe", exec},       {"setjmp", setjmp},
+             {"_setjmp", setjmp},     {"sigsetjmp", setjmp},      {"__sigsetjmp", setjmp}, {"longjmp", longjmp},
+             {"siglongjmp", longjmp}, {"__longjmp_chk", longjmp}, {"fork", fork},          {"vfork", fork},
+             {"daemon", fork},        {"posix.fork", fork}};
   for (const auto& entry : all) {
     if (entry.name == name) return entry.kind;
   }
@@ -43,7 +45,7 @@ enum class special_function : std::uint8_t { none, exec, setjmp, longjmp, fork }
 struct function {
   std::uint32_t name = 0;  ///< index for resolver::name(); equal for equal names
   special_function special = special_function::none;
-  bool known = false;      ///< a symbol covers the address
+  bool known = false;  ///< a symbol covers the address
   bool values_ready = false;
   std::uint32_t object = 0;
   std::uint32_t symbol = 0;
@@ -72,17 +74,20 @@ class resolver {
 
   /// The function at `address` for the task whose data file has that index, at that time. Never fails: what no symbol
   /// covers is a function named `<address>`. The reference is valid as long as the resolver.
-  [[nodiscard, gnu::always_inline]] const function& find(std::uint32_t data_index, std::uint64_t time, std::uint64_t address) {
+  [[nodiscard, gnu::always_inline]] const function& find(std::uint32_t data_index, std::uint64_t time,
+                                                         std::uint64_t address) {
     range& r = ranges_[data_index];
     if (time < r.from || time >= r.until) enter_range(r, data_index, time);
     const std::uint64_t key = address | std::uint64_t{r.session} << 48;
     cached& slot = cache_[static_cast<std::size_t>((key * 0x9e3779b97f4a7c15ULL) >> (64 - cache_bits))];
-    if (slot.key == key && address < (std::uint64_t{1} << 48)) [[likely]] return *slot.found;
+    if (slot.key == key && address < (std::uint64_t{1} << 48)) [[likely]]
+      return *slot.found;
     return search(slot, r.session, time, address);
   }
 
   /// The same for a session, by its index in recording::sessions; no_session for none.
-  [[nodiscard]] const function& find_in_session(std::uint32_t session_number, std::uint64_t time, std::uint64_t address) {
+  [[nodiscard]] const function& find_in_session(std::uint32_t session_number, std::uint64_t time,
+                                                std::uint64_t address) {
     cached unused;
     return search(unused, session_number, time, address);
   }
@@ -90,11 +95,13 @@ class resolver {
   /// Whether the address is the kernel's for that session: all from a border on.
   [[nodiscard]] bool is_kernel(std::uint32_t session_number, std::uint64_t address) const noexcept {
     if (from_->kernel.object == kernel_trace::no_object || from_->sessions.empty()) return false;
-    const std::uint64_t base = from_->sessions[session_number < from_->sessions.size() ? session_number : 0].kernel_base;
+    const std::uint64_t base =
+        from_->sessions[session_number < from_->sessions.size() ? session_number : 0].kernel_base;
     return base != 0 && address >= base;
   }
 
-  /// Whether find() gives the same for an address as long as the task's session stays the same: no library was loaded later.
+  /// Whether find() gives the same for an address as long as the task's session stays the same: no library was loaded
+  /// later.
   [[nodiscard]] bool is_lasting(std::uint32_t data_index, std::uint64_t time) {
     const std::uint32_t number = session_of(data_index, time);
     return number == no_session || libraries_[number].empty();
@@ -139,8 +146,8 @@ class resolver {
     return from_->auto_enumerations.find(type_name);
   }
 
-  /// How many object files could own the address at that time: more than one means that libraries were loaded over one another
-  /// and task.txt, which does not tell when they were closed, leaves open which one it is.
+  /// How many object files could own the address at that time: more than one means that libraries were loaded over one
+  /// another and task.txt, which does not tell when they were closed, leaves open which one it is.
   [[nodiscard]] std::size_t candidates(std::uint32_t data_index, std::uint64_t time, std::uint64_t address) {
     const std::uint32_t session_number = session_of(data_index, time);
     if (session_number == no_session) return 0;
@@ -166,7 +173,8 @@ class resolver {
  private:
   static constexpr unsigned cache_bits = 12;
   struct cached {
-    std::uint64_t key = 0;  ///< address, and in the upper 16 bits the session; of an empty slot one that belongs elsewhere
+    std::uint64_t key =
+        0;  ///< address, and in the upper 16 bits the session; of an empty slot one that belongs elsewhere
     const function* found = nullptr;
   };
   struct range {
@@ -174,8 +182,8 @@ class resolver {
     std::uint32_t session = no_session;
   };
 
-  static payload_result size_of_values(const void* owner, std::uint32_t data_index, std::uint64_t time, std::uint64_t address,
-                                       bool is_return, byte_view rest) noexcept {
+  static payload_result size_of_values(const void* owner, std::uint32_t data_index, std::uint64_t time,
+                                       std::uint64_t address, bool is_return, byte_view rest) noexcept {
     // The cache is an implementation matter: the answer is the same whatever it holds.
     auto& self = *const_cast<resolver*>(static_cast<const resolver*>(owner));
     const function& f = self.find(data_index, time, address);
@@ -190,7 +198,8 @@ class resolver {
     r = {stay.from, stay.until, stay.session < 0 ? no_session : static_cast<std::uint32_t>(stay.session)};
   }
 
-  [[gnu::noinline]] const function& search(cached& slot, std::uint32_t session_number, std::uint64_t time, std::uint64_t address) {
+  [[gnu::noinline]] const function& search(cached& slot, std::uint32_t session_number, std::uint64_t time,
+                                           std::uint64_t address) {
     bool lasting = true;
     const function* found = nullptr;
     if (is_kernel(session_number, address)) {
@@ -209,7 +218,8 @@ class resolver {
       }
     }
     if (found == nullptr) found = &unknown_function(address);
-    if (lasting && address < (std::uint64_t{1} << 48) && session_number < 0xffff) slot = {address | std::uint64_t{session_number} << 48, found};
+    if (lasting && address < (std::uint64_t{1} << 48) && session_number < 0xffff)
+      slot = {address | std::uint64_t{session_number} << 48, found};
     return *found;
   }
 

@@ -24,7 +24,8 @@ struct file_header {
   static constexpr field<"info_mask", std::uint64_t> info_mask{};
   static constexpr field<"max_stack", std::uint16_t> max_stack{};
   static constexpr padding<48> unused{};
-  static constexpr layout fields{magic, version, header_size, elf_data, elf_class, feat_mask, info_mask, max_stack, unused};
+  static constexpr layout fields{magic,     version,   header_size, elf_data, elf_class,
+                                 feat_mask, info_mask, max_stack,   unused};
 };
 static_assert(schema<file_header>);
 
@@ -46,15 +47,16 @@ inline constexpr std::uint8_t record_magic = 5;
 /// Levels that `depth` tells apart: beyond them it begins at 0 again.
 inline constexpr unsigned depth_levels = 1024;
 
-/// The members that every record of a task file (TID.dat) has. The writer builds the second word by shifts, so `type` lies
-/// in its least significant bits in either byte order.
+/// The members that every record of a task file (TID.dat) has. The writer builds the second word by shifts, so `type`
+/// lies in its least significant bits in either byte order.
 struct record_head {
-  static constexpr field<"time", std::uint64_t> time{};          ///< nanoseconds of the trace clock; 0 in lost records
+  static constexpr field<"time", std::uint64_t> time{};  ///< nanoseconds of the trace clock; 0 in lost records
   static constexpr field<"type", record_type, 2> type{};
-  static constexpr field<"more", bool, 1> more{};                ///< a payload follows
-  static constexpr field<"magic", std::uint8_t, 3> magic{};      ///< record_magic
-  static constexpr field<"depth", std::uint16_t, 10> depth{};    ///< functions below this one, modulo 1024
-  static constexpr field<"address", std::uint64_t, 48> address{};  ///< of the function; event id; number of lost records
+  static constexpr field<"more", bool, 1> more{};              ///< a payload follows
+  static constexpr field<"magic", std::uint8_t, 3> magic{};    ///< record_magic
+  static constexpr field<"depth", std::uint16_t, 10> depth{};  ///< functions below this one, modulo 1024
+  static constexpr field<"address", std::uint64_t, 48>
+      address{};  ///< of the function; event id; number of lost records
 };
 
 namespace detail {
@@ -98,7 +100,8 @@ struct event_record : record_head {
   static constexpr layout fields{record_head::time, detail::head_word};
 };
 
-/// The event whose id is in `address`, with `length` bytes of data, padded so that length and data fill words of 8 bytes.
+/// The event whose id is in `address`, with `length` bytes of data, padded so that length and data fill words of 8
+/// bytes.
 template <order O>
 struct event_with_data : record_head {
   static constexpr const char* name = "event_with_data";
@@ -121,12 +124,29 @@ template <order O>
 
 /// Ids of events. Ids below 100000 are kernel tracepoints, those from 1000000 on are named in events.txt.
 enum event_id : std::uint64_t {
-  read_statm = 100001, read_page_fault = 100002, diff_statm = 100003, diff_page_fault = 100004,
-  read_cycles = 100005, diff_cycles = 100006, read_cache = 100007, diff_cache = 100008,
-  read_branch = 100009, diff_branch = 100010, watch_cpu = 100011, watch_variable = 100012, callsite = 100013,
-  sched_in = 200001, sched_out = 200002, sched_both = 200003, task_new = 200004, task_exit = 200005, task_name = 200006,
-  sched_out_preempted = 200007, sched_both_preempted = 200008,
-  first_user_event = 1000000, external_data = 2000000,
+  read_statm = 100001,
+  read_page_fault = 100002,
+  diff_statm = 100003,
+  diff_page_fault = 100004,
+  read_cycles = 100005,
+  diff_cycles = 100006,
+  read_cache = 100007,
+  diff_cache = 100008,
+  read_branch = 100009,
+  diff_branch = 100010,
+  watch_cpu = 100011,
+  watch_variable = 100012,
+  callsite = 100013,
+  sched_in = 200001,
+  sched_out = 200002,
+  sched_both = 200003,
+  task_new = 200004,
+  task_exit = 200005,
+  task_name = 200006,
+  sched_out_preempted = 200007,
+  sched_both_preempted = 200008,
+  first_user_event = 1000000,
+  external_data = 2000000,
 };
 
 /// Types of the records of perf-cpuN.dat that uftrace uses. Source: perf_event_open(2), enum perf_event_type.
@@ -139,7 +159,8 @@ struct perf_head {
   static constexpr field<"size", std::uint16_t> record_size{};  ///< of the whole record, head included
 };
 
-/// PERF_RECORD_SWITCH (14) with its sample id: a task leaves a CPU (misc bit 0x2000, 0x4000 when pre-empted) or comes back.
+/// PERF_RECORD_SWITCH (14) with its sample id: a task leaves a CPU (misc bit 0x2000, 0x4000 when pre-empted) or comes
+/// back.
 struct perf_switch : perf_head {
   static constexpr const char* name = "switch";
   static constexpr std::size_t size = 24;

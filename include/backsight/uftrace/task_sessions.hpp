@@ -59,10 +59,11 @@ struct session_stay {
   std::uint32_t steps = 0;  ///< how many tasks were looked at on the way
 };
 
-/// Finds sessions by task and time. Building it takes time n log n in the tasks and their references, a look-up logarithmic time.
+/// Finds sessions by task and time. Building it takes time n log n in the tasks and their references, a look-up
+/// logarithmic time.
 ///
-/// A task is in the session of its first reference that holds the time. Before its first one it is where its parent is, or,
-/// as a thread, its process; so what is asked for is the nearest task up that way whose references begin in time.
+/// A task is in the session of its first reference that holds the time. Before its first one it is where its parent is,
+/// or, as a thread, its process; so what is asked for is the nearest task up that way whose references begin in time.
 class session_history {
  public:
   static constexpr std::uint32_t no_task = 0xffffffff;

@@ -40,8 +40,8 @@ class task_source {
   [[nodiscard]] merged_record& current() noexcept { return current_; }
   void next() { has_ = advance(); }
 
-  /// Gives the plain records from the current one on to `f` until it gives false, their time passes `bound` (or reaches it,
-  /// when not `inclusive`) or another kind of record comes. Gives the number of those that `f` took.
+  /// Gives the plain records from the current one on to `f` until it gives false, their time passes `bound` (or reaches
+  /// it, when not `inclusive`) or another kind of record comes. Gives the number of those that `f` took.
   template <order O, class F>
   [[gnu::always_inline]] std::size_t run(std::uint64_t bound, bool inclusive, F&& f) {
     if constexpr (O == order::little) return run_in<O>(little_range_, little_at_, bound, inclusive, f);
@@ -54,8 +54,8 @@ class task_source {
   [[nodiscard]] std::optional<std::uint64_t> damaged_time() const noexcept { return damaged_time_; }
 
  private:
-  /// Sets the range to the part of the file that options.from and options.until leave, as far as that can be told; decode()
-  /// leaves out what is outside of them all the same.
+  /// Sets the range to the part of the file that options.from and options.until leave, as far as that can be told;
+  /// decode() leaves out what is outside of them all the same.
   template <order O>
   [[nodiscard]] typename task_records<O>::iterator open(task_records<O>& range, resolver& names) const {
     const bool chosen = options_->tasks == nullptr || (*options_->tasks)[index_];
@@ -167,8 +167,8 @@ class task_source {
     current_.payload = {};
   }
 
-  /// At the end or at damage: true when there is one more record, either at `at` behind the damage or, with `at` at the end,
-  /// as current().
+  /// At the end or at damage: true when there is one more record, either at `at` behind the damage or, with `at` at the
+  /// end, as current().
   template <order O>
   [[gnu::noinline]] bool end(task_records<O>& range, typename task_records<O>::iterator& at) {
     const trace_error error = at.error();

@@ -26,16 +26,18 @@ struct time_position {
   [[nodiscard]] friend constexpr bool operator==(const time_position&, const time_position&) = default;
 };
 
-/// Whether the header of a recording lets expect records without payload, so that every 16 bytes of a task file begin one:
-/// then find_by_bisection() may serve, else a time_index. Watched variables and read triggers are not told by the header.
+/// Whether the header of a recording lets expect records without payload, so that every 16 bytes of a task file begin
+/// one: then find_by_bisection() may serve, else a time_index. Watched variables and read triggers are not told by the
+/// header.
 [[nodiscard]] inline bool has_plain_records(const info& about) noexcept {
   return !about.has(feature::argument) && !about.has(feature::retval) && !about.has(feature::event);
 }
 
-/// Finds the first record at or after `time` among records without payload, by bisection: reads about log2(records) of them and
-/// keeps nothing. The depth is that of the records: modulo 1024, which is the true one unless the recorder ran with --max-stack
-/// beyond 1024. Errors, wherever a place is met that contradicts plain records in the order of time: truncated when the size
-/// is no multiple of 16, bad_value at damage or a payload, time_reversed. Damage elsewhere is not seen.
+/// Finds the first record at or after `time` among records without payload, by bisection: reads about log2(records) of
+/// them and keeps nothing. The depth is that of the records: modulo 1024, which is the true one unless the recorder ran
+/// with --max-stack beyond 1024. Errors, wherever a place is met that contradicts plain records in the order of time:
+/// truncated when the size is no multiple of 16, bad_value at damage or a payload, time_reversed. Damage elsewhere is
+/// not seen.
 template <order O>
 [[nodiscard]] constexpr result<time_position> find_by_bisection(byte_view bytes, std::uint64_t time) noexcept {
   constexpr std::size_t size = size_of<function_record<O>>;
@@ -80,8 +82,8 @@ template <order O>
   return found;
 }
 
-/// A saved time index, version 2: the head and the entries, of which the last stands for the end of the file. The fingerprint is that
-/// of the task file's ends.
+/// A saved time index, version 2: the head and the entries, of which the last stands for the end of the file. The
+/// fingerprint is that of the task file's ends.
 inline constexpr saved_index_kind time_index_kind{"BSUFTIME", 2};
 
 /// A record that is kept: reading may begin there.
@@ -95,9 +97,9 @@ struct time_index_entry {
 };
 static_assert(schema<time_index_entry>);
 
-/// Every n-th record of a task file with its time and depth. Finds the first record at or after a time in any task file, also
-/// in one with payloads, damage or times that go back, by a binary search and a walk over at most n records. 24 bytes for each
-/// record kept. Made by one pass; it can be saved and opened again.
+/// Every n-th record of a task file with its time and depth. Finds the first record at or after a time in any task
+/// file, also in one with payloads, damage or times that go back, by a binary search and a walk over at most n records.
+/// 24 bytes for each record kept. Made by one pass; it can be saved and opened again.
 class time_index {
  public:
   struct entry {
@@ -145,7 +147,8 @@ class time_index {
     const auto behind =
         std::partition_point(entries_.begin(), entries_.end(), [&](const entry& e) { return e.time_before < time; });
     time_position found{file_bytes(), 0, 0, false};
-    // One stretch, from a kept record to the next one, has the record; only for time 0 it may be a later one than the first.
+    // One stretch, from a kept record to the next one, has the record; only for time 0 it may be a later one than the
+    // first.
     for (auto start = behind == entries_.begin() ? behind : behind - 1; !found.found && start != entries_.end();
          ++start) {
       const std::uint64_t end = start + 1 == entries_.end() ? file_bytes() : (start + 1)->offset;
@@ -188,9 +191,9 @@ class time_index {
     return bytes;
   }
 
-  /// A saved index of the task file that has this fingerprint_of_ends(). Errors: bad_magic, unsupported_version, truncated, bad_size and
-  /// bad_value (also when it is about another file), checksum, out_of_range (an entry points behind the one after it or outside the
-  /// file).
+  /// A saved index of the task file that has this fingerprint_of_ends(). Errors: bad_magic, unsupported_version,
+  /// truncated, bad_size and bad_value (also when it is about another file), checksum, out_of_range (an entry points
+  /// behind the one after it or outside the file).
   [[nodiscard]] static result<time_index> open(byte_view bytes, const fingerprint& file) {
     const auto saved = open_saved_index<time_index_entry>(bytes, time_index_kind);
     if (!saved) return saved.error();
@@ -233,8 +236,8 @@ struct file_part {
   std::size_t begin = 0, end = 0;
 };
 
-/// The part of a task file that has all records from `from` up to `until`, as far as that can be told without reading all of
-/// them: by bisection, or with `kept`, an index of the file, unless it is null. Else the whole file.
+/// The part of a task file that has all records from `from` up to `until`, as far as that can be told without reading
+/// all of them: by bisection, or with `kept`, an index of the file, unless it is null. Else the whole file.
 template <order O>
 [[nodiscard]] file_part part_between(const task_records<O>& records, const info& about, const time_index* kept,
                                      std::uint64_t from, std::uint64_t until) {

@@ -14,8 +14,8 @@
 #include <backsight/names/short_name.hpp>
 #include <backsight/uftrace/arguments.hpp>
 
-// Which functions have which values. Source: uftrace's utils/filter.c (setup_trigger, update_filter), utils/auto-args.c and
-// utils/fstack.c (setup_fstack_args).
+// Which functions have which values. Source: uftrace's utils/filter.c (setup_trigger, update_filter), utils/auto-args.c
+// and utils/fstack.c (setup_fstack_args).
 namespace backsight::uftrace {
 
 /// The values of the functions that a pattern names.
@@ -31,9 +31,9 @@ class function_specs {
   /// More regular expressions and globs than this are refused: each is tried on each function that has values.
   static constexpr std::size_t max_patterns = 1000;
 
-  /// Reads `FUNC@spec,spec;FUNC@MODULE,spec;FUNC`: the value of an argspec or retspec line, of which the arguments or the
-  /// return values count. The result has views into `text`. Gives the first error of a pattern that makes it fit nothing:
-  /// capacity or unsupported_type. Allocates.
+  /// Reads `FUNC@spec,spec;FUNC@MODULE,spec;FUNC`: the value of an argspec or retspec line, of which the arguments or
+  /// the return values count. The result has views into `text`. Gives the first error of a pattern that makes it fit
+  /// nothing: capacity or unsupported_type. Allocates.
   errc add(std::string_view text, std::size_t long_size, bool returns, const names::pattern_engine& engine,
            names::pattern_kind kind) {
     errc error = errc::ok;
@@ -119,8 +119,9 @@ struct value_rules {
   bool all_automatic = false;  ///< recorded with -a: every function has the values that it is known to have
 };
 
-/// Collects the values of one function, as uftrace does for one address. `Known` gives the text of the .dbg file for the
-/// arguments or the return value, `@arg1,arg2`; `InModule` tells whether a specification's module is that of the function.
+/// Collects the values of one function, as uftrace does for one address. `Known` gives the text of the .dbg file for
+/// the arguments or the return value, `@arg1,arg2`; `InModule` tells whether a specification's module is that of the
+/// function.
 template <class Known, class InModule>
 void collect_values(const value_rules& rules, const std::vector<std::string>& names, std::size_t long_size,
                     Known&& known, InModule&& in_module, value_collection& out) {

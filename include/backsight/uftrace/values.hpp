@@ -13,8 +13,8 @@
 // The values that a record holds, each with its bytes. Source: uftrace's cmds/replay.c (get_argspec_string).
 namespace backsight::uftrace {
 
-/// Calls `f(const value_spec&, byte_view)` for each value of a call or return: its specification and its bytes. Ends in front
-/// of one that is cut.
+/// Calls `f(const value_spec&, byte_view)` for each value of a call or return: its specification and its bytes. Ends in
+/// front of one that is cut.
 template <class F>
 void for_each_value(std::span<const value_spec> specs, byte_view payload, order o, F&& f) {
   for (const value_spec& spec : specs) {

@@ -20,8 +20,9 @@ namespace backsight::xray {
   });
 }
 
-/// Puts blocks into the order in which each thread filled them: by process and thread, then wall clock, then tsc; blocks that
-/// are equal in all that keep their order. (LLVM compares seconds and microseconds each for itself, which is no ordering.)
+/// Puts blocks into the order in which each thread filled them: by process and thread, then wall clock, then tsc;
+/// blocks that are equal in all that keep their order. (LLVM compares seconds and microseconds each for itself, which
+/// is no ordering.)
 inline void sort_by_thread(std::vector<block_info>& blocks) {
   std::sort(blocks.begin(), blocks.end(), [](const block_info& a, const block_info& b) {
     if (a.process_id != b.process_id) return a.process_id < b.process_id;

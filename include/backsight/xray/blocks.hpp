@@ -12,10 +12,10 @@ namespace backsight::xray {
 
 /// One buffer of one thread in an FDR log.
 struct block {
-  std::uint64_t offset = 0;  ///< Of its first byte in the log.
-  byte_view bytes;           ///< Its records: BufferExtents (from version 2 on), NewBuffer and so on.
-  std::uint64_t skipped = 0; ///< Bytes between the block before and this one that belong to none.
-  std::uint64_t missing = 0; ///< Bytes that its BufferExtents counts beyond the end of the log.
+  std::uint64_t offset = 0;   ///< Of its first byte in the log.
+  byte_view bytes;            ///< Its records: BufferExtents (from version 2 on), NewBuffer and so on.
+  std::uint64_t skipped = 0;  ///< Bytes between the block before and this one that belong to none.
+  std::uint64_t missing = 0;  ///< Bytes that its BufferExtents counts beyond the end of the log.
 
   /// The records of the block; offsets count from the start of the log. `version` is that of the log.
   template <order O, grammar_check Check = grammar_check::enforced>
@@ -24,8 +24,9 @@ struct block {
   }
 };
 
-/// The blocks of an FDR log, in file order, found by reading only their first records: version 1 by the size of a buffer in
-/// the file header, later ones by their BufferExtents. Rubbish between blocks is skipped. A forward range and a view.
+/// The blocks of an FDR log, in file order, found by reading only their first records: version 1 by the size of a
+/// buffer in the file header, later ones by their BufferExtents. Rubbish between blocks is skipped. A forward range and
+/// a view.
 template <order O>
 class fdr_blocks {
  public:
@@ -65,8 +66,8 @@ class fdr_blocks<O>::iterator {
   [[nodiscard]] friend constexpr bool operator==(const iterator& it, std::default_sentinel_t) noexcept {
     return it.block_.bytes.empty();
   }
-  /// At the end: errc::trailing_bytes where bytes that begin no block follow the last one, errc::truncated where they are
-  /// the beginning of one.
+  /// At the end: errc::trailing_bytes where bytes that begin no block follow the last one, errc::truncated where they
+  /// are the beginning of one.
   [[nodiscard]] constexpr trace_error error() const noexcept { return error_; }
 
  private:
@@ -152,12 +153,12 @@ class fdr_blocks<O>::iterator {
 struct block_info {
   block where;
   std::int32_t thread_id = 0;
-  std::int32_t process_id = 0;      ///< Version 2: the thread id, as LLVM has it; version 1: 0.
-  std::uint64_t seconds = 0;        ///< CLOCK_MONOTONIC when the buffer was begun.
+  std::int32_t process_id = 0;  ///< Version 2: the thread id, as LLVM has it; version 1: 0.
+  std::uint64_t seconds = 0;    ///< CLOCK_MONOTONIC when the buffer was begun.
   std::uint32_t microseconds = 0;
   std::uint64_t first_tsc = 0;
   std::uint16_t cpu_id = 0;
-  bool complete = false;            ///< All of the above were there.
+  bool complete = false;  ///< All of the above were there.
 };
 
 /// Reads the first records of a block, up to its NewCPUId.

@@ -14,8 +14,8 @@
 
 namespace backsight::xray {
 
-/// An XRay log as a call_trace: the blocks of a thread are a part, a basic-mode log is one. A view over the log's bytes.
-/// Process and thread have no names.
+/// An XRay log as a call_trace: the blocks of a thread are a part, a basic-mode log is one. A view over the log's
+/// bytes. Process and thread have no names.
 class calls {
  public:
   using event_type = event;

@@ -248,8 +248,8 @@ template <order O>
 
 namespace detail {
 
-/// Calls `f(event)` for each event of `records`, beginning in `state`, which is left as it is behind the last one; gives the
-/// error that ended the walk. The same events as fdr_events gives; state and event stay in registers.
+/// Calls `f(event)` for each event of `records`, beginning in `state`, which is left as it is behind the last one;
+/// gives the error that ended the walk. The same events as fdr_events gives; state and event stay in registers.
 template <order O, grammar_check Check, class Function>
 constexpr trace_error walk_events(const fdr_records<O, Check>& records, fdr_state& state, Function& f) {
   fdr_state now = state;
@@ -303,8 +303,9 @@ constexpr void for_each_event(const log& opened, const block& where, Function&& 
   on_fault(fault{error.code, error.offset, end - error.offset});
 }
 
-/// Calls `f(event)` for each event of a basic-mode log and `on_fault(fault)` for records that cannot be read. An argument
-/// record belongs to the record before it, by function, thread and (from version 3 on) process (LLVM's Trace.cpp).
+/// Calls `f(event)` for each event of a basic-mode log and `on_fault(fault)` for records that cannot be read. An
+/// argument record belongs to the record before it, by function, thread and (from version 3 on) process (LLVM's
+/// Trace.cpp).
 template <order O, class Function, class OnFault>
 constexpr void for_each_basic_event(const log& opened, Function&& f, OnFault&& on_fault) {
   const bool with_process = opened.version() >= 3;

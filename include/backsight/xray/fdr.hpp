@@ -16,8 +16,8 @@ struct fdr_context {
   std::uint16_t version = 5;
 };
 
-/// The records of a block of an FDR log of versions 1 to 5. The transitions are those of LLVM's BlockVerifier.cpp and of the
-/// format page's grammar: a block holds one buffer.
+/// The records of a block of an FDR log of versions 1 to 5. The transitions are those of LLVM's BlockVerifier.cpp and
+/// of the format page's grammar: a block holds one buffer.
 template <order O>
 struct fdr_format {
   using records = record_list<function_record, new_buffer_record, end_of_buffer_record, new_cpu_id_record,

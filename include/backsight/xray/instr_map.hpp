@@ -126,9 +126,9 @@ class relocated_words {
 
 }  // namespace detail
 
-/// Reads the section xray_instr_map. Entries of version 2 and later hold addresses relative to their own place; those of
-/// versions 0 and 1 hold absolute ones, which in position-independent and relocatable files lie in relocations. Ids count
-/// from 1 and grow whenever the function differs from that of the entry before. One pass over the section.
+/// Reads the section xray_instr_map. Entries of version 2 and later hold addresses relative to their own place; those
+/// of versions 0 and 1 hold absolute ones, which in position-independent and relocatable files lie in relocations. Ids
+/// count from 1 and grow whenever the function differs from that of the entry before. One pass over the section.
 /// Errors: errc::missing_section; errc::bad_size when the section is no whole number of entries; errc::bad_value for an
 /// unknown kind of sled (the map up to there is kept); those of elf::image::section_bytes.
 [[nodiscard]] inline result<instr_map> read_instr_map(const elf::image& file) {

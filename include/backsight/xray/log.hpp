@@ -69,9 +69,9 @@ class log {
   bool nonstop_tsc_ = false;
 };
 
-/// Opens an XRay log. The byte order is that in which type and version make sense (xray_records.h; LLVM tries little endian
-/// first too). Errors: errc::truncated (fewer than 32 bytes), errc::unsupported_type at offset 2, errc::unsupported_version
-/// at offset 0. A log of nothing but a header is an empty log.
+/// Opens an XRay log. The byte order is that in which type and version make sense (xray_records.h; LLVM tries little
+/// endian first too). Errors: errc::truncated (fewer than 32 bytes), errc::unsupported_type at offset 2,
+/// errc::unsupported_version at offset 0. A log of nothing but a header is an empty log.
 [[nodiscard]] constexpr result<log> open(byte_view bytes) noexcept {
   if (bytes.size() < size_of<file_header>) return {errc::truncated, 0};
   log little, big;

@@ -22,8 +22,8 @@ class function_names {
   using demangler = std::string (*)(const std::string& linkage_name);
 
   struct entry {
-    std::string
-        function;  ///< "#ID" without a program or for an id that its map has not, "@(ADDRESS)" without a symbol, as llvm-xray has it.
+    /// "#ID" without a program or for an id that its map has not, "@(ADDRESS)" without a symbol, as llvm-xray has it.
+    std::string function;
     std::string_view source;  ///< The source file that the symbol table names; empty when there is none.
     bool named = false;       ///< A symbol covers the function's address.
   };

@@ -138,9 +138,9 @@ constexpr void for_each_path(byte_view bytes, Function& f, OnFault& on_fault) {
 
 }  // namespace detail
 
-/// Calls `f(const profile_path&)` for each path, block by block, in the order of the file. What cannot be read is told as
-/// `on_fault(fault)`: a path that is not well formed (with it the rest of its block), a block whose size cannot be, the end
-/// of a file that was cut. Costs one pass over the bytes and allocates nothing.
+/// Calls `f(const profile_path&)` for each path, block by block, in the order of the file. What cannot be read is told
+/// as `on_fault(fault)`: a path that is not well formed (with it the rest of its block), a block whose size cannot be,
+/// the end of a file that was cut. Costs one pass over the bytes and allocates nothing.
 template <class Function, class OnFault>
 constexpr void for_each_path(const profile& opened, Function&& f, OnFault&& on_fault) {
   with_order(opened.byte_order(), [&](auto o) { detail::for_each_path<o()>(opened.bytes(), f, on_fault); });

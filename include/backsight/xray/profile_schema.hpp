@@ -6,10 +6,11 @@
 
 #include <backsight/core/schema.hpp>
 
-/// LLVM XRay profiles, the logs of the profiling mode: calls and times of each call path, added up while the program ran.
+/// LLVM XRay profiles, the logs of the profiling mode: calls and times of each call path, added up while the program
+/// ran.
 ///
-/// Sources of the layouts: compiler-rt/lib/xray/xray_profile_collector.cpp, which writes them, and llvm/lib/XRay/Profile.cpp,
-/// which reads the paths (and no file header).
+/// Sources of the layouts: compiler-rt/lib/xray/xray_profile_collector.cpp, which writes them, and
+/// llvm/lib/XRay/Profile.cpp, which reads the paths (and no file header).
 namespace backsight::xray {
 
 /// The first 32 bytes of a profile.

@@ -9,8 +9,8 @@
 
 /// LLVM XRay logs: flight data recorder mode (FDR) versions 1 to 5 and basic mode versions 1 to 3.
 ///
-/// Sources of the layouts: LLVM's "XRay Flight Data Recorder Trace Format" (version 1), and where the runtime differs from
-/// it or goes further, compiler-rt/include/xray/xray_records.h, compiler-rt/lib/xray/xray_fdr_log_records.h and
+/// Sources of the layouts: LLVM's "XRay Flight Data Recorder Trace Format" (version 1), and where the runtime differs
+/// from it or goes further, compiler-rt/include/xray/xray_records.h, compiler-rt/lib/xray/xray_fdr_log_records.h and
 /// llvm/lib/XRay/RecordInitializer.cpp.
 namespace backsight::xray {
 
@@ -37,12 +37,9 @@ struct file_header {
   static constexpr field<"cycle_frequency", std::uint64_t> cycle_frequency{};
   /// FDR: the size of one thread's buffer (not of the data); only version 1 needs it. Basic: without meaning.
   static constexpr field<"buffer_size", std::uint64_t> buffer_size{};
-  static constexpr layout fields{at<0>(version),
-                                 at<2>(type),
-                                 at<4>(word<32>(constant_tsc, nonstop_tsc, padding<30>{})),
-                                 at<8>(cycle_frequency),
-                                 at<16>(buffer_size),
-                                 padding<64>{}};
+  static constexpr layout fields{
+      at<0>(version),         at<2>(type),         at<4>(word<32>(constant_tsc, nonstop_tsc, padding<30>{})),
+      at<8>(cycle_frequency), at<16>(buffer_size), padding<64>{}};
 };
 static_assert(schema<file_header>);
 
@@ -59,7 +56,8 @@ enum class function_action : std::uint8_t { enter = 0, exit = 1, tail_exit = 2, 
   return nullptr;
 }
 
-/// FDR function record, 8 bytes, versions 1 to 5. The time is `tsc_delta` ticks after the last absolute or relative time.
+/// FDR function record, 8 bytes, versions 1 to 5. The time is `tsc_delta` ticks after the last absolute or relative
+/// time.
 struct function_record {
   static constexpr const char* name = "function";
   static constexpr std::size_t size = 8;
@@ -86,8 +84,9 @@ enum class metadata_kind : std::uint8_t {
 };
 
 [[nodiscard]] constexpr const char* enumerator_name(metadata_kind kind) noexcept {
-  constexpr std::array<const char*, 10> names{"new_buffer",   "end_of_buffer", "new_cpu_id",     "tsc_wrap",    "wall_clock_time",
-                                              "custom_event", "call_argument", "buffer_extents", "typed_event", "pid"};
+  constexpr std::array<const char*, 10> names{
+      "new_buffer",   "end_of_buffer", "new_cpu_id",     "tsc_wrap",    "wall_clock_time",
+      "custom_event", "call_argument", "buffer_extents", "typed_event", "pid"};
   return static_cast<std::size_t>(kind) < names.size() ? names[static_cast<std::size_t>(kind)] : nullptr;
 }
 
@@ -239,8 +238,8 @@ struct basic_function_record {
   static constexpr field<"tsc", std::uint64_t> tsc{};
   static constexpr field<"thread_id", std::uint32_t> thread_id{};
   static constexpr field<"process_id", std::uint32_t> process_id{};
-  static constexpr layout fields{record_type,        cpu, action, at<4>(function_id), at<8>(tsc), at<16>(thread_id),
-                                 at<20>(process_id), padding<64>{}};
+  static constexpr layout fields{
+      record_type, cpu, action, at<4>(function_id), at<8>(tsc), at<16>(thread_id), at<20>(process_id), padding<64>{}};
 };
 static_assert(schema<basic_function_record>);
 
@@ -253,7 +252,7 @@ struct basic_argument_record {
   static constexpr field<"thread_id", std::uint32_t> thread_id{};
   static constexpr field<"process_id", std::uint32_t> process_id{};
   static constexpr field<"argument", std::uint64_t> argument{};
-  static constexpr layout fields{record_type,        padding<16>{},       at<4>(function_id), at<8>(thread_id),
+  static constexpr layout fields{record_type,        padding<16>{},    at<4>(function_id), at<8>(thread_id),
                                  at<12>(process_id), at<16>(argument), padding<64>{}};
 };
 static_assert(schema<basic_argument_record>);

@@ -19,9 +19,10 @@ struct traced_thread {
   std::vector<block> blocks;
 };
 
-/// The threads of an FDR log in the order of process and thread id, by the first records of each block; with `merge_processes`
-/// threads of one id in several processes are one, in the order of thread ids, as llvm-xray has them. The error is that which
-/// ended the search for blocks, if any. A basic-mode log has no blocks: one nameless thread stands for all.
+/// The threads of an FDR log in the order of process and thread id, by the first records of each block; with
+/// `merge_processes` threads of one id in several processes are one, in the order of thread ids, as llvm-xray has them.
+/// The error is that which ended the search for blocks, if any. A basic-mode log has no blocks: one nameless thread
+/// stands for all.
 [[nodiscard]] inline result<std::vector<traced_thread>> threads_of(const log& opened, bool merge_processes = false) {
   std::vector<traced_thread> found;
   if (opened.type() == log_type::basic) {
@@ -44,8 +45,8 @@ struct traced_thread {
   return {std::move(found), index.error()};
 }
 
-/// Calls `f(event)` for each event of a thread, block after block, and `on_fault(fault)` for what cannot be read; for basic-mode
-/// logs for each event of the log. Different threads may be walked at the same time.
+/// Calls `f(event)` for each event of a thread, block after block, and `on_fault(fault)` for what cannot be read; for
+/// basic-mode logs for each event of the log. Different threads may be walked at the same time.
 template <class F, class OnFault>
 void for_each_event(const log& opened, const traced_thread& of, F&& f, OnFault&& on_fault) {
   with_order(opened.byte_order(), [&](auto byte_order) {

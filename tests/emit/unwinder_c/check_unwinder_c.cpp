@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proves emitted C on whole files: check_unwinder_c [--compiler CC] [--rows N] ELF... compiles each form and compares every
-// merged row with the interpreter. Tree and switch are left out for files of more than N rows.
+// Proves emitted C on whole files: check_unwinder_c [--compiler CC] [--rows N] ELF... compiles each form and compares
+// every merged row with the interpreter. Tree and switch are left out for files of more than N rows.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>

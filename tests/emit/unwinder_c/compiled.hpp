@@ -157,7 +157,8 @@ struct arena_memory {
 template <class Arch, class Memory>
 bool same(const context<Arch>& c, const cfi::frame<Arch>& f, Memory& memory, std::uint64_t kept) {
   using slots = unwinder_c::slots<Arch>;
-  if (c.r[0] != f.pc || ((c.flags & unwinder_c::flag_pc_is_next) != 0) != f.pc_is_next || (c.flags & 1) == 0) return false;
+  if (c.r[0] != f.pc || ((c.flags & unwinder_c::flag_pc_is_next) != 0) != f.pc_is_next || (c.flags & 1) == 0)
+    return false;
   for (std::size_t slot = 1; slot < slots::count; ++slot) {
     if ((kept >> slot & 1U) == 0) continue;
     const auto value = f.get(slots::numbers.register_of[slot], memory);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stands for emit/unwinder_c/detail/c_code_form.hpp, emit/unwinder_c/detail/c_frame.hpp
-// Stands for emit/unwinder_c/detail/c_names.hpp, emit/unwinder_c/detail/c_own_rules.hpp, emit/unwinder_c/detail/c_packed_rules.hpp
-// Stands for emit/unwinder_c/detail/c_rows.hpp, emit/unwinder_c/detail/c_rule_words.hpp, emit/unwinder_c/detail/c_rules.hpp
-// Stands for emit/unwinder_c/detail/c_runtime.hpp, emit/unwinder_c/detail/c_table_form.hpp, emit/unwinder_c/detail/c_writer.hpp
-// Stands for emit/unwinder_c/detail/slots.hpp
+// Stands for emit/unwinder_c/detail/c_names.hpp, emit/unwinder_c/detail/c_own_rules.hpp
+// Stands for emit/unwinder_c/detail/c_packed_rules.hpp, emit/unwinder_c/detail/c_rows.hpp
+// Stands for emit/unwinder_c/detail/c_rule_words.hpp, emit/unwinder_c/detail/c_rules.hpp
+// Stands for emit/unwinder_c/detail/c_runtime.hpp, emit/unwinder_c/detail/c_table_form.hpp
+// Stands for emit/unwinder_c/detail/c_writer.hpp, emit/unwinder_c/detail/slots.hpp
 #include "compiled.hpp"
 
 #include <backsight/cfi/arch/generic.hpp>

@@ -10,6 +10,7 @@ int main() {
   constexpr auto log = backsight::xray::open(empty_log);
   static_assert(log && log->version() == 5);
   const auto error = backsight::xray::open(backsight::byte_view(empty_log).first(31)).error();
-  std::printf("backsight %d.%d: %s\n", BACKSIGHT_VERSION_MAJOR, BACKSIGHT_VERSION_MINOR, backsight::message(error.code));
+  std::printf("backsight %d.%d: %s\n", BACKSIGHT_VERSION_MAJOR, BACKSIGHT_VERSION_MINOR,
+              backsight::message(error.code));
   return error.code == backsight::errc::truncated ? 0 : 1;
 }

@@ -58,7 +58,8 @@ class call_stacks {
                : 0;
   }
 
-  /// Lets the merge ask these stacks for estimates of exit times, where the recording has such. They must outlive it and stay in place.
+  /// Lets the merge ask these stacks for estimates of exit times, where the recording has such. They must outlive it
+  /// and stay in place.
   void follow(merge& records) {
     if (!records.estimating()) return;
     records.watch_schedule(

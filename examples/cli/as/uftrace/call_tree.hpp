@@ -31,8 +31,8 @@ struct tree_node {
 /// Trees of calls by name, and for each task where it is in them. Adding a call costs a probe of a hash table.
 class call_tree {
  public:
-  /// With `stops_at_root` a task that leaves the root adds nothing until it gets a new one; with `keeps_child_times` the
-  /// times of the functions below are kept, as uftrace accounts them: 8 bytes more for each node.
+  /// With `stops_at_root` a task that leaves the root adds nothing until it gets a new one; with `keeps_child_times`
+  /// the times of the functions below are kept, as uftrace accounts them: 8 bytes more for each node.
   call_tree(const recording& from, bool stops_at_root, bool keeps_child_times)
       : from_(&from),
         stops_at_root_(stops_at_root),
@@ -59,7 +59,8 @@ class call_tree {
     return true;
   }
 
-  /// The return of the function that was just popped; `frame_address` is that of its slot, `address` that of the record.
+  /// The return of the function that was just popped; `frame_address` is that of its slot, `address` that of the
+  /// record.
   void leave(std::uint32_t data_index, std::uint64_t frame_address, std::uint64_t address, std::uint64_t total,
              std::uint64_t child) {
     std::uint32_t at = current_[data_index];
@@ -125,8 +126,9 @@ class call_tree {
     return tree_node::none;
   }
 
-  /// The child of that name; made when there is none. Most nodes have few children, found through their links, which are
-  /// near in memory; only the later children of wide nodes are in the table. It holds numbers: keys are in the nodes.
+  /// The child of that name; made when there is none. Most nodes have few children, found through their links, which
+  /// are near in memory; only the later children of wide nodes are in the table. It holds numbers: keys are in the
+  /// nodes.
   std::uint32_t child_of(std::uint32_t parent, std::uint32_t name, std::uint64_t address) {
     const std::uint32_t last = nodes_[parent].last_child;
     if (last == tree_node::none) return append(parent, name, address);
@@ -184,7 +186,8 @@ class call_tree {
     }
   }
   [[nodiscard]] std::size_t slot_of(std::uint32_t parent, std::uint32_t name) const noexcept {
-    // The finalizer of splitmix64: parents and names are small consecutive numbers, which less mixing leaves in clusters.
+    // The finalizer of splitmix64: parents and names are small consecutive numbers, which less mixing leaves in
+    // clusters.
     std::uint64_t key = std::uint64_t{parent} << 32 | name;
     key = (key ^ key >> 30) * 0xbf58476d1ce4e5b9ULL;
     key = (key ^ key >> 27) * 0x94d049bb133111ebULL;

@@ -69,7 +69,8 @@ class flame_graph {
   }
 
   [[nodiscard]] const call_tree& tree() const noexcept { return tree_; }
-  /// Nanoseconds that one sample stands for; 0 where the recording does not tell how long it took: then calls are counted.
+  /// Nanoseconds that one sample stands for; 0 where the recording does not tell how long it took: then calls are
+  /// counted.
   [[nodiscard]] std::uint64_t sample() const noexcept { return sample_; }
   /// The number of samples of a node.
   [[nodiscard]] std::uint64_t samples(std::uint32_t index) const noexcept {
@@ -81,8 +82,8 @@ class flame_graph {
   void leave(const task_stack& t, std::uint32_t data_index, std::uint64_t address) {
     const frame* const slot = stacks_.slot(t, t.height);
     if (slot == nullptr) return;
-    // What is too short for a sample of its own stays with the caller: the one above where the task is, also when the time
-    // goes to the fork that made the task.
+    // What is too short for a sample of its own stays with the caller: the one above where the task is, also when the
+    // time goes to the fork that made the task.
     const std::uint32_t at = tree_.current(data_index);
     tree_.leave(data_index, stacks_.address(t, t.height), address, slot->total, slot->child);
     if (sample_ == 0) return;

@@ -28,15 +28,16 @@ struct filter_action {
   [[nodiscard]] friend bool operator==(const filter_action&, const filter_action&) = default;
 };
 
-/// Rules that say what happens at functions of some names; later rules override earlier ones. The pattern engine is used for
-/// regular expressions only. Reading it from several threads is safe.
+/// Rules that say what happens at functions of some names; later rules override earlier ones. The pattern engine is
+/// used for regular expressions only. Reading it from several threads is safe.
 class function_filter {
  public:
   explicit function_filter(names::pattern_engine engine) : engine_(engine) {}
 
-  /// Adds a rule for the functions of a module, see object_rule; of all with an empty one. Nothing is added when the pattern
-  /// cannot be used: bad_text for a regular expression that is none, capacity for one that takes too much, unsupported_type
-  /// without an engine. With `or_name` a regular expression that is none is taken for a name, as uftrace does.
+  /// Adds a rule for the functions of a module, see object_rule; of all with an empty one. Nothing is added when the
+  /// pattern cannot be used: bad_text for a regular expression that is none, capacity for one that takes too much,
+  /// unsupported_type without an engine. With `or_name` a regular expression that is none is taken for a name, as
+  /// uftrace does.
   [[nodiscard]] errc add(std::string pattern, names::pattern_kind kind, filter_action action, std::string module = {},
                          bool or_name = false) {
     rule made{names::name_pattern(std::move(pattern), kind, engine_), std::move(module), action};
@@ -97,8 +98,8 @@ class function_filter {
   bool includes_ = false, has_modules_ = false;
 };
 
-/// A filter's answers by name, or with rules of modules by function, each found once. For one analysis; the filter and the
-/// resolver must outlive it.
+/// A filter's answers by name, or with rules of modules by function, each found once. For one analysis; the filter and
+/// the resolver must outlive it.
 class filter_lookup {
  public:
   explicit filter_lookup(const function_filter* filter)

@@ -200,8 +200,8 @@ inline void add_kernel_event_name(std::string& out, const kernel_header& header,
   }
 }
 
-/// Appends the data of a kernel event as its print format tells. Where that holds more than members and texts, for example
-/// tables of flags, the members follow each other as `name=value` instead.
+/// Appends the data of a kernel event as its print format tells. Where that holds more than members and texts, for
+/// example tables of flags, the members follow each other as `name=value` instead.
 inline void add_kernel_event_text(std::string& out, const kernel_header& header, std::uint64_t id, byte_view data) {
   const ftrace::event_format* const format = header.find(id);
   if (format == nullptr) return;

@@ -39,8 +39,8 @@ struct report_row {
   }
 };
 
-/// The calls of all functions, by name: `uftrace report`. Counts every exit, every wait, and at the end every function that
-/// did not return. Costs a look-up of the function for each record and a search of the stack for each exit.
+/// The calls of all functions, by name: `uftrace report`. Counts every exit, every wait, and at the end every function
+/// that did not return. Costs a look-up of the function for each record and a search of the stack for each exit.
 class function_report {
  public:
   function_report(merge& records, stack_options options) : records_(&records), stacks_(records.source(), options) {}

@@ -37,11 +37,11 @@ struct task_stack {
   bool started = false;
   bool lost = false;  ///< records were lost just now
   bool last_was_perf = false;
-  bool in_kernel = false;           ///< the last entry or exit was one of the kernel
-  bool outside_program = false;     ///< the last record was the kernel's, outside of any function of the program
-  std::int32_t included = 0;        ///< open functions that the function filter includes
-  std::int32_t excluded = 0;        ///< open functions that it excludes
-  bool outside = false;             ///< nothing is shown here, by these two
+  bool in_kernel = false;              ///< the last entry or exit was one of the kernel
+  bool outside_program = false;        ///< the last record was the kernel's, outside of any function of the program
+  std::int32_t included = 0;           ///< open functions that the function filter includes
+  std::int32_t excluded = 0;           ///< open functions that it excludes
+  bool outside = false;                ///< nothing is shown here, by these two
   std::uint64_t last_time = 0;         ///< of its last record in the task file; 0 behind lost ones
   std::uint64_t time_before_loss = 0;  ///< of the record before the last lost ones
   std::uint64_t consumed_time = 0;     ///< of its last record of any source

@@ -11,8 +11,8 @@
 
 #include "number_text.hpp"
 
-// Values of arguments, return values and events as text. Source: uftrace's utils/field.c, cmds/replay.c (get_argspec_string)
-// and cmds/dump.c (pr_args, pr_retval, pr_event).
+// Values of arguments, return values and events as text. Source: uftrace's utils/field.c, cmds/replay.c
+// (get_argspec_string) and cmds/dump.c (pr_args, pr_retval, pr_event).
 namespace cli::as_uftrace {
 
 using namespace backsight;

@@ -57,8 +57,8 @@ struct segment_command {
   static constexpr field<"initprot", std::uint32_t> protection{};
   static constexpr field<"nsects", std::uint32_t> sections{};
   static constexpr field<"flags", std::uint32_t> flags{};
-  static constexpr layout fields{kind,   bytes,      segment_name,    address,    memory_bytes, offset,
-                                 file_bytes, most_protection, protection, sections, flags};
+  static constexpr layout fields{kind,       bytes,           segment_name, address,  memory_bytes, offset,
+                                 file_bytes, most_protection, protection,   sections, flags};
 };
 
 struct mach_o_section {

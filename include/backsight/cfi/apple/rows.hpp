@@ -248,8 +248,8 @@ void for_each_row(const unwind_source& from, F&& f, Report&& report) {
 /// out. Errors: unsupported_type (a file for another machine than Arch), those of build_table_of_rows.
 template <class Arch, class Report>
 [[nodiscard]] result<table> build_table(const unwind_source& from, const table_options& options, Report&& report) {
-  const bool same = detail::with_encoding(
-      from.file.machine(), [](auto e) { return decltype(e)::arch::elf_machine == Arch::elf_machine; });
+  const bool same = detail::with_encoding(from.file.machine(),
+                                          [](auto e) { return decltype(e)::arch::elf_machine == Arch::elf_machine; });
   if (!same) return {errc::unsupported_type, offset_of<mach_o_header>(mach_o_header::cpu_type)};
   return build_table_of_rows<Arch>(options, [&](auto&& take) { for_each_row<Arch>(from, take, report); });
 }

@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
-// What reading one mangled name may cost. Names come out of traces: a few bytes can ask for gigabytes (`C1C1C1`, references to
-// references) or for a stack without end.
+// What reading one mangled name may cost. Names come out of traces: a few bytes can ask for gigabytes (`C1C1C1`,
+// references to references) or for a stack without end.
 namespace backsight::names::detail {
 
 /// The longest text that is made of a name; the longest of librustc_driver's 106,000 names has 3,655 bytes.
@@ -15,7 +15,8 @@ inline constexpr std::size_t longest_short_name = 16 * 1024;
 /// How deep rules may call each other.
 inline constexpr int deepest_name = 512;
 
-/// Rules that may be tried for each byte of the name, references to earlier parts included; names of programs take up to 1.2.
+/// Rules that may be tried for each byte of the name, references to earlier parts included; names of programs take up
+/// to 1.2.
 inline constexpr std::size_t name_steps_per_byte = 16;
 
 /// Text of bounded length.

@@ -19,8 +19,8 @@ namespace backsight::names::detail {
          component.find_first_not_of(digits, 1) == std::string_view::npos;
 }
 
-/// Adds a component with its escapes undone; one without escapes as it is. Everything behind ` as ` becomes `>`, and `..`
-/// before an escape `::`. What stands before an unknown escape is written twice: so does uftrace.
+/// Adds a component with its escapes undone; one without escapes as it is. Everything behind ` as ` becomes `>`, and
+/// `..` before an escape `::`. What stands before an unknown escape is written twice: so does uftrace.
 inline void add_rust_component(name_text& out, std::string_view text) {
   static constexpr std::pair<std::string_view, std::string_view> escapes[] = {
       {"SP", "@"},  {"BP", "*"},  {"RF", "&"},   {"LT", "<"},  {"GT", ">"},  {"LP", "("},  {"RP", ")"},

@@ -10,12 +10,12 @@
 
 #include <backsight/names/detail/name_limits.hpp>
 
-// Rust names of the newer form. Sources: the rustc book, "v0 Symbol Format"; uftrace's utils/demangle-rust.c for what is left
-// out: disambiguators, traits, the path of an impl, the crate that instantiates, suffixes of compilers.
+// Rust names of the newer form. Sources: the rustc book, "v0 Symbol Format"; uftrace's utils/demangle-rust.c for what
+// is left out: disambiguators, traits, the path of an impl, the crate that instantiates, suffixes of compilers.
 namespace backsight::names::detail {
 
-/// Parses one name and keeps the parts that uftrace shows. Every rule gives false when the text does not follow the grammar;
-/// nesting, the steps through references and the length of the text are limited.
+/// Parses one name and keeps the parts that uftrace shows. Every rule gives false when the text does not follow the
+/// grammar; nesting, the steps through references and the length of the text are limited.
 class rust_v0_parser {
  public:
   /// `name` begins with `_R`.

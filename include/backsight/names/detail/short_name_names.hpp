@@ -8,8 +8,8 @@
 #include <backsight/names/detail/rust_component.hpp>
 #include <backsight/names/detail/short_name_parser.hpp>
 
-// Names of functions, operators and special symbols. Source: Itanium C++ ABI, "External Names (a.k.a. Mangling)"; uftrace's
-// utils/demangle.c for what is left out.
+// Names of functions, operators and special symbols. Source: Itanium C++ ABI, "External Names (a.k.a. Mangling)";
+// uftrace's utils/demangle.c for what is left out.
 namespace backsight::names::detail {
 
 inline bool short_name_parser::encoding() {

@@ -8,13 +8,13 @@
 
 #include <backsight/names/detail/name_limits.hpp>
 
-// The parser of mangled C++ names: its state and small rules. Names are in short_name_names.hpp, types and expressions in
-// short_name_types.hpp. Sources: Itanium C++ ABI, "External Names (a.k.a. Mangling)"; uftrace's utils/demangle.c for what is
-// written and for what it does not read: such a name is shown mangled, as there.
+// The parser of mangled C++ names: its state and small rules. Names are in short_name_names.hpp, types and expressions
+// in short_name_types.hpp. Sources: Itanium C++ ABI, "External Names (a.k.a. Mangling)"; uftrace's utils/demangle.c for
+// what is written and for what it does not read: such a name is shown mangled, as there.
 namespace backsight::names::detail {
 
-/// Parses one mangled name and keeps the components of the function's own name. A rule gives false when the text does not
-/// follow the grammar; where uftrace does not look at the result, neither does the rule above (`(void)`).
+/// Parses one mangled name and keeps the components of the function's own name. A rule gives false when the text does
+/// not follow the grammar; where uftrace does not look at the result, neither does the rule above (`(void)`).
 class short_name_parser {
  public:
   /// `mangled` is what stands behind `_Z`.
@@ -72,14 +72,14 @@ class short_name_parser {
     fresh_ = false;
     out_.add(text);
   }
-  /// A component that stands for a part of the standard library: uftrace writes those also among the template arguments of
-  /// a type.
+  /// A component that stands for a part of the standard library: uftrace writes those also among the template arguments
+  /// of a type.
   void standard(std::string_view text) {
     if (shows_standard()) component(text);
   }
 
-  /// A number as strtoul() of base 0 reads it: behind a leading 0 it is octal, behind 0x hexadecimal. Those of 2^31 and more
-  /// are all one.
+  /// A number as strtoul() of base 0 reads it: behind a leading 0 it is octal, behind 0x hexadecimal. Those of 2^31 and
+  /// more are all one.
   [[nodiscard]] bool number(std::size_t& value) {
     constexpr std::size_t large = std::size_t{1} << 31;
     (void)take('n');

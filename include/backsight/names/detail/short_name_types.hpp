@@ -7,8 +7,8 @@
 #include <backsight/names/detail/short_name_names.hpp>
 #include <backsight/names/detail/short_name_parser.hpp>
 
-// Types, template arguments and expressions, which are read and mostly not written. Source: Itanium C++ ABI, "External Names";
-// uftrace's utils/demangle.c for what is not read.
+// Types, template arguments and expressions, which are read and mostly not written. Source: Itanium C++ ABI, "External
+// Names"; uftrace's utils/demangle.c for what is not read.
 namespace backsight::names::detail {
 
 inline bool short_name_parser::function_type() {
@@ -202,7 +202,8 @@ inline bool short_name_parser::literal() {
 inline bool short_name_parser::simple_id() {
   if (at_ >= in_.size()) return false;
   if (!digit(peek())) {
-    // uftrace goes back one character here: names of which the last `E` was taken too early end well (`Xsr1AIT_E5valueE`).
+    // uftrace goes back one character here: names of which the last `E` was taken too early end well
+    // (`Xsr1AIT_E5valueE`).
     --at_;
     return false;
   }
@@ -264,7 +265,8 @@ inline bool short_name_parser::function_parameter() {
   return take('_');
 }
 
-/// An operator of two operands for uftrace, which leaves out those that begin with c, the division, and takes `nw` for one.
+/// An operator of two operands for uftrace, which leaves out those that begin with c, the division, and takes `nw` for
+/// one.
 inline bool short_name_parser::is_binary_operator() const {
   const std::string_view code = in_.substr(at_, 2);
   if (code.starts_with('c') || code.ends_with('v')) return false;

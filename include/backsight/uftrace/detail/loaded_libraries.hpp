@@ -10,12 +10,13 @@
 #include <backsight/uftrace/object_files.hpp>
 #include <backsight/uftrace/task_sessions.hpp>
 
-// The libraries that a session loaded by dlopen. Source: uftrace's utils/session.c (session_add_dlopen, session_find_dlsym).
+// The libraries that a session loaded by dlopen. Source: uftrace's utils/session.c (session_add_dlopen,
+// session_find_dlsym).
 namespace backsight::uftrace::detail {
 
 /// Finds libraries by address and time. What was loaded again at the same place is kept once, with its times; libraries
-/// without symbols are left out, since nothing is found in them. A look-up costs logarithmic time and a search of the symbols of each library whose
-/// symbols lie around the address.
+/// without symbols are left out, since nothing is found in them. A look-up costs logarithmic time and a search of the
+/// symbols of each library whose symbols lie around the address.
 class loaded_libraries {
  public:
   loaded_libraries() = default;
@@ -62,8 +63,8 @@ class loaded_libraries {
     std::uint64_t start = 0;  ///< where the library lies
   };
 
-  /// Calls `f(candidate, when, number)` for each place where a library was loaded not later than `time` that has a symbol
-  /// at the address; `when` and `number` tell the newest loading of it. Gives how many places it looked at.
+  /// Calls `f(candidate, when, number)` for each place where a library was loaded not later than `time` that has a
+  /// symbol at the address; `when` and `number` tell the newest loading of it. Gives how many places it looked at.
   template <class F>
   std::size_t each(std::uint64_t address, std::uint64_t time, F&& f) const {
     auto at = std::upper_bound(places_.begin(), places_.end(), address,

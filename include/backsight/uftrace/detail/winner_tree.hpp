@@ -7,7 +7,8 @@
 
 namespace backsight::uftrace::detail {
 
-/// Keeps the earliest of many sources, the lower index first on ties. Changing one time costs log2(sources) comparisons.
+/// Keeps the earliest of many sources, the lower index first on ties. Changing one time costs log2(sources)
+/// comparisons.
 class winner_tree {
  public:
   explicit winner_tree(std::size_t sources = 0) : times_(sources, ~std::uint64_t{0}), ended_(sources, 1) {
@@ -31,8 +32,8 @@ class winner_tree {
   /// The source with the smallest time. Precondition: there is a source.
   [[nodiscard]] std::size_t winner() const noexcept { return times_.size() < 2 ? 0 : nodes_[1]; }
   [[nodiscard]] std::uint64_t time() const noexcept { return times_[winner()]; }
-  /// The source that comes out behind the winner if that ends; the number of sources when there is none. The siblings on
-  /// the winner's way up are all that can.
+  /// The source that comes out behind the winner if that ends; the number of sources when there is none. The siblings
+  /// on the winner's way up are all that can.
   [[nodiscard]] std::size_t runner_up() const noexcept {
     std::size_t best = times_.size();
     if (times_.size() < 2) return best;

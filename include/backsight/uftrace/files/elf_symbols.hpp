@@ -14,8 +14,8 @@
 #include <backsight/elf/symbols.hpp>
 #include <backsight/uftrace/files/symbols.hpp>
 
-// Symbols from a program or library itself, for those without a .sym file. Source: uftrace's utils/symbol.c (load_symtab,
-// load_elf_dynsymtab, update_symtab_using_dynsym, sort_symtab).
+// Symbols from a program or library itself, for those without a .sym file. Source: uftrace's utils/symbol.c
+// (load_symtab, load_elf_dynsymtab, update_symtab_using_dynsym, sort_symtab).
 namespace backsight::uftrace {
 
 namespace detail {
@@ -50,8 +50,8 @@ inline void sort_by_address(std::vector<symbol>& symbols) {
   symbols = std::move(sorted);
 }
 
-/// Of the symbols at one address the last is kept, under the first name, or the first one without an underscore where that
-/// begins with one and is not mangled.
+/// Of the symbols at one address the last is kept, under the first name, or the first one without an underscore where
+/// that begins with one and is not mangled.
 inline void keep_one_for_each_address(std::vector<symbol>& symbols) {
   sort_by_address(symbols);
   std::size_t kept = 0;
@@ -70,8 +70,8 @@ inline void keep_one_for_each_address(std::vector<symbol>& symbols) {
   symbols.resize(kept);
 }
 
-/// Functions that are called through the global offset table alone have no code of their own: the recorder gives them the
-/// addresses of their relocations. x86-64 only, as in uftrace's arch/x86_64/symbol.c.
+/// Functions that are called through the global offset table alone have no code of their own: the recorder gives them
+/// the addresses of their relocations. x86-64 only, as in uftrace's arch/x86_64/symbol.c.
 inline void add_got_symbols(const elf::image& file, const elf::symbol_range& dynamic, std::uint64_t base,
                             std::vector<symbol>& out) {
   constexpr std::uint32_t glob_dat = 6;
@@ -127,8 +127,8 @@ inline void add_plt_symbols(const elf::image& file, const elf::symbol_range& dyn
 }  // namespace detail
 
 /// The symbols of an ELF file as a .sym file would hold them: those of .symtab, else of .dynsym, and the entries of the
-/// procedure linkage table; addresses relative to the first segment that is loaded. Empty for what is no ELF file or another
-/// one: where `build_id` is not empty it must be that of the file. Names are views of `bytes`. Allocates.
+/// procedure linkage table; addresses relative to the first segment that is loaded. Empty for what is no ELF file or
+/// another one: where `build_id` is not empty it must be that of the file. Names are views of `bytes`. Allocates.
 [[nodiscard]] inline symbol_table read_elf_symbols(byte_view bytes, std::string_view build_id) {
   const auto file = elf::open(bytes);
   if (!file) return {};

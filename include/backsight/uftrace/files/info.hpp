@@ -97,8 +97,9 @@ struct info {
   }
 };
 
-/// Reads the file `info`. Errors: truncated, bad_magic, unsupported_version, bad_value (byte order or class), bad_text for a
-/// line without a colon or a missing item; with bad_text, partial() holds everything that was readable. Allocates the lines.
+/// Reads the file `info`. Errors: truncated, bad_magic, unsupported_version, bad_value (byte order or class), bad_text
+/// for a line without a colon or a missing item; with bad_text, partial() holds everything that was readable. Allocates
+/// the lines.
 [[nodiscard]] inline result<info> read_info(byte_view bytes) {
   constexpr std::array<unsigned char, 8> magic{'F', 't', 'r', 'a', 'c', 'e', '!', 0};
   for (std::size_t i = 0; i < magic.size() && i < bytes.size(); ++i) {

@@ -14,8 +14,8 @@
 #include <backsight/ftrace/event_format.hpp>
 #include <backsight/ftrace/pages.hpp>
 
-// The file kernel_header: how the kernel that was traced lays out its pages and events. Source: uftrace's utils/kernel.c
-// (save_kernel_files, load_kernel_files).
+// The file kernel_header: how the kernel that was traced lays out its pages and events. Source: uftrace's
+// utils/kernel.c (save_kernel_files, load_kernel_files).
 namespace backsight::uftrace {
 
 /// What kernel_header tells.
@@ -113,7 +113,8 @@ class kernel_header_reader {
 
 }  // namespace detail
 
-/// Reads kernel_header; what is malformed is left out and listed. Views into the bytes, which must outlive it. Allocates.
+/// Reads kernel_header; what is malformed is left out and listed. Views into the bytes, which must outlive it.
+/// Allocates.
 [[nodiscard]] inline kernel_header read_kernel_header(byte_view bytes) {
   return detail::kernel_header_reader(bytes).read();
 }

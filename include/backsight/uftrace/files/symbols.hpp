@@ -142,7 +142,8 @@ namespace detail {
   }
   if (lines < promised || text::cut_at(text::as_text(bytes)))
     table.faults_.push_back({errc::truncated, bytes.size(), 0});
-  // Names are views of one text, so where they are tells the order of the lines. (Clang 19 warns of libstdc++ 12's stable_sort.)
+  // Names are views of one text, so where they are tells the order of the lines. (Clang 19 warns of libstdc++ 12's
+  // stable_sort.)
   std::sort(symbols.begin(), symbols.end(), [](const symbol& a, const symbol& b) {
     return a.address != b.address ? a.address < b.address : a.name.data() < b.name.data();
   });

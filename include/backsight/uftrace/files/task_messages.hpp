@@ -9,8 +9,8 @@
 #include <backsight/core/record_range.hpp>
 #include <backsight/uftrace/files/task_list.hpp>
 
-// The file `task` of recorders before `task.txt`: the messages of the traced program as they came. Source: uftrace's uftrace.h
-// (struct uftrace_msg and those behind it) and utils/data-file.c (read_task_file).
+// The file `task` of recorders before `task.txt`: the messages of the traced program as they came. Source: uftrace's
+// uftrace.h (struct uftrace_msg and those behind it) and utils/data-file.c (read_task_file).
 namespace backsight::uftrace {
 
 /// `magic` of every message.
@@ -82,8 +82,8 @@ struct task_message_format {
 };
 static_assert(record_format<task_message_format<order::little>> && record_format<task_message_format<order::big>>);
 
-/// Reads the file `task`, whose numbers are in the recorder's byte order. The first message that cannot be read ends it: it is
-/// the only fault then. Views into the bytes. Allocates.
+/// Reads the file `task`, whose numbers are in the recorder's byte order. The first message that cannot be read ends
+/// it: it is the only fault then. Views into the bytes. Allocates.
 [[nodiscard]] inline task_list read_task_messages(byte_view bytes, order byte_order) {
   task_list list;
   with_order(byte_order, [&](auto o) {

@@ -47,8 +47,11 @@ int publish(bsu_process& process, std::vector<code_module> modules) {
 
 int build_from_file(const char* path, shared_table& made) {
   auto file = bs::io::mapped_file::open_regular(path);
-  if (!file) return BSU_NO_FILE;
-  const auto image = bs::elf::open(file->bytes());
+  return file ? build_from_image(file->bytes(), made) : static_cast<int>(BSU_NO_FILE);
+}
+
+int build_from_image(bs::byte_view bytes, shared_table& made) {
+  const auto image = bs::elf::open(bytes);
   if (!image) return error_of(image.error().code);
   if (static_cast<std::uint16_t>(image->machine()) != arch::elf_machine) return BSU_UNSUPPORTED;
   std::vector<cfi::section<bs::order::little>> sections;

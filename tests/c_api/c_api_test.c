@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static int failures;
@@ -267,43 +268,136 @@ __attribute__((noinline)) static void wait_for_parent(int ready) {
   if (write(ready, &one, 1) != 1) _exit(1);
   for (;;) pause();
 }
-static void walk_child(void) {
+static volatile uint64_t child_clock;
+__attribute__((noinline)) static void ask_for_time(int ready) {
+  const char one = 1;
+  if (write(ready, &one, 1) != 1) _exit(1);
+  struct timespec t;
+  for (;;) {
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    child_clock += (uint64_t)t.tv_nsec;
+  }
+}
+
+/* A child that does something forever, traced and stopped, and what was found of it. */
+struct child {
+  pid_t id;
+  bsu_process* modules;
+  bsu_registers registers;
+  bsu_memory memory;
+};
+static struct child stopped_child(void (*what)(int)) {
+  struct child made;
+  memset(&made, 0, sizeof made);
   int ends[2];
   REQUIRE(pipe(ends) == 0);
-  const pid_t child = fork();
-  REQUIRE(child >= 0);
-  if (child == 0) wait_for_parent(ends[1]);
+  made.id = fork();
+  REQUIRE(made.id >= 0);
+  if (made.id == 0) what(ends[1]);
   char one = 0;
   REQUIRE(read(ends[0], &one, 1) == 1);
   int status = 0;
-  REQUIRE(ptrace(PTRACE_ATTACH, child, NULL, NULL) == 0 && waitpid(child, &status, 0) == child);
-  bsu_process* other = NULL;
-  REQUIRE(bsu_process_new(&other) == BSU_OK);
-  CHECK(bsu_process_load(other, child) == BSU_OK);
-  CHECK(bsu_process_modules(other) >= 2);
-  bsu_registers registers;
-  memset(&registers, 0, sizeof registers);
-  CHECK(bsu_capture_thread(&registers, child) == BSU_OK);
-  bsu_memory memory;
-  memset(&memory, 0, sizeof memory);
-  memory.kind = BSU_REMOTE;
-  CHECK(bsu_remote_new(child, &memory.remote) == BSU_OK);
+  REQUIRE(ptrace(PTRACE_ATTACH, made.id, NULL, NULL) == 0 && waitpid(made.id, &status, 0) == made.id);
+  REQUIRE(bsu_process_new(&made.modules) == BSU_OK);
+  CHECK(bsu_process_load(made.modules, made.id) == BSU_OK);
+  CHECK(bsu_process_modules(made.modules) >= 2);
+  CHECK(bsu_capture_thread(&made.registers, made.id) == BSU_OK);
+  made.memory.kind = BSU_REMOTE;
+  CHECK(bsu_remote_new(made.id, &made.memory.remote) == BSU_OK);
+  close(ends[0]);
+  close(ends[1]);
+  return made;
+}
+static void end_child(struct child* one) {
+  int status = 0;
+  kill(one->id, SIGKILL);
+  waitpid(one->id, &status, 0);
+  bsu_remote_free(one->memory.remote);
+  bsu_process_free(one->modules);
+}
+/* The mapping of a process with this name, as [vdso]. */
+static int find_mapping(pid_t id, const char* name, uint64_t* begin, uint64_t* end) {
+  char line[4608];
+  snprintf(line, sizeof line, "/proc/%d/maps", (int)id);
+  FILE* const maps = fopen(line, "r");
+  REQUIRE(maps != NULL);
+  int found = 0;
+  while (!found && fgets(line, sizeof line, maps) != NULL) {
+    unsigned long long from = 0, to = 0;
+    found = strstr(line, name) != NULL && sscanf(line, "%llx-%llx", &from, &to) == 2;
+    *begin = from, *end = to;
+  }
+  fclose(maps);
+  return found;
+}
+
+static void walk_child(void) {
+  struct child one = stopped_child(wait_for_parent);
   for (int turn = 0; turn < 2; ++turn) {
-    count = bsu_walk(other, NULL, &registers, &memory, pcs, room, &why);
+    count = bsu_walk(one.modules, NULL, &one.registers, &one.memory, pcs, room, &why);
     CHECK(why == BSU_OUTERMOST && count >= 4);
     /* The child is this program, and was forked with its stack: it has this function's callers. */
     CHECK(has(pcs, count, (uint64_t)(uintptr_t)__builtin_return_address(0)));
-    bsu_remote_forget(memory.remote);
+    bsu_remote_forget(one.memory.remote);
   }
-  ptrace(PTRACE_DETACH, child, NULL, NULL);
-  kill(child, SIGKILL);
-  waitpid(child, &status, 0);
-  CHECK(bsu_capture_thread(&registers, child) == BSU_SYSTEM);
-  CHECK(bsu_walk(other, NULL, &registers, &memory, pcs, room, &why) == 1 && why == BSU_UNREADABLE);
-  bsu_remote_free(memory.remote);
-  bsu_process_free(other);
-  close(ends[0]);
-  close(ends[1]);
+#if defined(__x86_64__)
+  /* As if it had called time() of [vsyscall] instead of what it does, at each of its instructions. */
+  uint64_t begin = 0, end = 0;
+  if (find_mapping(one.id, "[vsyscall]", &begin, &end)) {
+    bsu_registers in_page = one.registers;
+    const uint64_t caller = pcs[1];
+    in_page.value[7] -= 256;
+    REQUIRE(ptrace(PTRACE_POKEDATA, one.id, (void*)(uintptr_t)in_page.value[7], (void*)(uintptr_t)caller) == 0);
+    bsu_remote_forget(one.memory.remote);
+    static const uint64_t instructions[] = {0, 7, 9};
+    for (size_t i = 0; i < sizeof instructions / sizeof instructions[0]; ++i) {
+      in_page.pc = begin + 0x400 + instructions[i];
+      uint64_t two[2] = {0, 0};
+      CHECK(bsu_walk(one.modules, NULL, &in_page, &one.memory, two, 2, &why) == 2 && why == BSU_LIMIT);
+      CHECK(two[0] == in_page.pc && two[1] == caller);
+    }
+  } else {
+    fprintf(stderr, "there is no [vsyscall] here: it is not walked\n");
+  }
+#endif
+  kill(one.id, SIGKILL);
+  int status = 0;
+  waitpid(one.id, &status, 0);
+  CHECK(bsu_capture_thread(&one.registers, one.id) == BSU_SYSTEM);
+  bsu_remote_forget(one.memory.remote);
+  CHECK(bsu_walk(one.modules, NULL, &one.registers, &one.memory, pcs, room, &why) == 1 && why == BSU_UNREADABLE);
+  end_child(&one);
+}
+
+/* A child that asks for the time over and over: most of its samples are in the vDSO. */
+static void walk_child_in_vdso(void) {
+  struct child one = stopped_child(ask_for_time);
+  uint64_t begin = 0, end = 0;
+  if (find_mapping(one.id, "[vdso]", &begin, &end)) {
+    bsu_cache* cache = NULL;
+    REQUIRE(bsu_cache_new(&cache) == BSU_OK);
+    unsigned inside = 0, places = 0;
+    uint64_t last = 0;
+    for (int turn = 0; turn < 20000 && inside < 200; ++turn) {
+      int status = 0;
+      REQUIRE(ptrace(PTRACE_SINGLESTEP, one.id, NULL, NULL) == 0 && waitpid(one.id, &status, 0) == one.id);
+      REQUIRE(bsu_capture_thread(&one.registers, one.id) == BSU_OK);
+      if (one.registers.pc < begin || one.registers.pc >= end) continue;
+      ++inside;
+      places += one.registers.pc != last;
+      last = one.registers.pc;
+      bsu_remote_forget(one.memory.remote);
+      count = bsu_walk(one.modules, turn % 2 == 0 ? cache : NULL, &one.registers, &one.memory, pcs, room, &why);
+      CHECK(why == BSU_OUTERMOST && count >= 5);
+      CHECK(has(pcs, count, (uint64_t)(uintptr_t)__builtin_return_address(0)));
+    }
+    /* Without a clock that user space may read, the vDSO makes a call of the system after a few instructions. */
+    CHECK(inside >= 20 && places >= 5);
+    bsu_cache_free(cache);
+  } else {
+    fprintf(stderr, "there is no vDSO here: it is not walked\n");
+  }
+  end_child(&one);
 }
 
 /* ---- Code made at run time ---- */
@@ -461,6 +555,7 @@ int main(int words, char** word) {
   load_and_unload(word[2]);
   add_and_remove(word[2]);
   walk_child();
+  walk_child_in_vdso();
   walk_made_code();
   for (int i = 0; i <= BSU_SYSTEM; ++i) {
     for (int k = 0; k < i; ++k) CHECK(strcmp(bsu_error_text(i), bsu_error_text(k)) != 0);

@@ -156,7 +156,7 @@ int show_stacks(const arguments& asked, const trace_format& format) {
 int show_graph(const arguments& asked, const trace_format& format) {
   const auto body = [](const any_call_trace& trace, call_input& input) {
     if (input.asked.about.empty()) return write_graph(trace, input);
-    const auto tree = analyze(input, analysis::call_tree());
+    const auto tree = analyze(input, analysis::call_tree(true));
     const int code = input.finish();
     if (code == usage) return code;
     output out(input.asked.output);

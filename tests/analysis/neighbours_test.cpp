@@ -10,7 +10,7 @@ using test::exit;
 
 TEST_CASE("callers and callees of a function are summed over all paths") {
   // 1 calls 2, which calls itself, which calls 3; then 2 alone.
-  analysis::call_tree tree;
+  analysis::call_tree tree(true);
   for (const auto& event : {enter(1, 0), enter(2, 1), enter(2, 2), enter(3, 3), exit(3, 5), exit(2, 8), exit(2, 10),
                             exit(1, 12), enter(2, 20), exit(2, 25)})
     tree.on(event);
@@ -31,6 +31,22 @@ TEST_CASE("callers and callees of a function are summed over all paths") {
 }
 
 TEST_CASE("a function that is not called has no neighbours") {
-  analysis::call_tree tree;
+  const analysis::call_tree tree(true);
   CHECK(analysis::neighbours_of(tree, [](std::uint64_t) { return true; }).empty());
+}
+
+TEST_CASE("calls inside of one that does not end make up the total of a function") {
+  // 2 does not end in part of its calls; in it 1 calls it again.
+  analysis::call_tree tree(true);
+  for (const auto& event : {enter(2, 0), enter(1, 1), enter(2, 2), exit(2, 5), exit(1, 6), exit(2, 9), enter(2, 10),
+                            enter(1, 11), enter(2, 12), exit(2, 16), exit(1, 18)})
+    tree.on(event);
+  tree.finish();
+  const auto found = analysis::neighbours_of(tree, [](std::uint64_t function) { return function == 2; });
+  CHECK(found.at(2).own.count == 3);
+  CHECK(found.at(2).own.total == 9 + 4);
+  analysis::call_tree both(true);
+  both.merge(tree);
+  both.merge(tree);
+  CHECK(analysis::neighbours_of(both, [](std::uint64_t) { return true; }).at(2).own.total == 2 * (9 + 4));
 }

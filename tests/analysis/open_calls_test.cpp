@@ -10,50 +10,74 @@ using namespace backsight;
 using analysis::call_stack;
 using analysis::open_calls;
 
-TEST_CASE("the open calls of a function are counted on each stack") {
+TEST_CASE("what calls inside of a call took is not given again, on each stack") {
   for (const std::uint64_t function :
        {std::uint64_t{3}, std::uint64_t{65535}, std::uint64_t{65536}, ~std::uint64_t{0}}) {
     INFO(function);
     open_calls open;
     const call_stack a, b, c;
-    CHECK(open.enter(a, function) == 0);
-    CHECK(open.enter(a, function) == 1);
-    CHECK(open.enter(b, function) == 0);
-    CHECK(open.enter(c, 7) == 0);
-    CHECK(open.enter(a, function) == 2);
-    open.leave(b, function);
-    CHECK(open.enter(b, function) == 0);
-    open.leave(a, function);
-    open.leave(a, function);
-    CHECK(open.enter(a, function) == 1);
-    CHECK(open.enter(a, 7) == 0);
-    CHECK(open.enter(c, 7) == 1);
+    const auto outer = open.enter(a, function);
+    const auto inner = open.enter(a, function);
+    const auto of_b = open.enter(b, function);
+    const auto other = open.enter(c, 7);
+    CHECK(open.leave(b, function, of_b, 5) == 5);
+    const auto innermost = open.enter(a, function);
+    CHECK(open.leave(a, function, innermost, 2) == 2);
+    CHECK(open.leave(a, function, inner, 7) == 5);
+    CHECK(open.leave(c, 7, other, 9) == 9);
+    const auto second = open.enter(a, function);
+    CHECK(open.leave(a, function, second, 4) == 4);
+    CHECK(open.leave(a, function, outer, 20) == 9);
+    const auto next = open.enter(a, function);
+    CHECK(open.leave(a, function, next, 20) == 20);
   }
+}
+
+TEST_CASE("what calls took is kept while another stack has the function, and no longer") {
+  open_calls open;
+  const call_stack a, b;
+  const auto outer = open.enter(a, 1), middle = open.enter(a, 1), inner = open.enter(a, 1);
+  const auto of_b = open.enter(b, 1);  // Three are open on the other stack.
+  CHECK(open.leave(a, 1, inner, 1) == 1);
+  CHECK(open.leave(b, 1, of_b, 50) == 50);
+  CHECK(open.leave(a, 1, middle, 5) == 4);
+  const auto again = open.enter(b, 1);
+  CHECK(open.leave(b, 1, again, 60) == 60);
+  CHECK(open.leave(a, 1, outer, 9) == 4);
 }
 
 TEST_CASE("after the end of a part nothing is open, on stacks of the same place too") {
   open_calls open;
   const call_stack a, b;
   (void)open.enter(a, 1);
-  (void)open.enter(b, 1);
+  const auto inner = open.enter(a, 1);
+  CHECK(open.leave(a, 1, inner, 3) == 3);
   (void)open.enter(b, 1);
   open.clear();
-  CHECK(open.enter(a, 1) == 0);
-  CHECK(open.enter(b, 1) == 0);
-  CHECK(open.enter(a, 1) == 1);
-  open.clear();
-  CHECK(open.enter(a, 1) == 0);
+  const auto first = open.enter(a, 1);
+  CHECK(open.leave(a, 1, first, 8) == 8);
 }
 
-TEST_CASE("a call that ended after it was set aside and came back is not open") {
+TEST_CASE("calls in one that does not end are given with what they took") {
   open_calls open;
-  const call_stack a, b;
+  const call_stack a;
   (void)open.enter(a, 1);
-  (void)open.enter(b, 1);
-  open.leave(a, 1);
-  (void)open.enter(b, 1);
-  CHECK(open.enter(a, 1) == 0);
-  CHECK(open.enter(b, 1) == 2);
+  std::uint64_t total = 0;
+  for (int i = 0; i < 3; ++i) {
+    const auto outer = open.enter(a, 1), inner = open.enter(a, 1);
+    total += open.leave(a, 1, inner, 2);
+    total += open.leave(a, 1, outer, 10);
+  }
+  CHECK(total == 30);
+}
+
+TEST_CASE("a call that ends sooner than one inside of it takes away what was given too much") {
+  open_calls open;
+  const call_stack a;
+  const auto outer = open.enter(a, 1), inner = open.enter(a, 1);
+  std::uint64_t total = open.leave(a, 1, inner, 12);
+  total += open.leave(a, 1, outer, 10);
+  CHECK(total == 10);
 }
 
 TEST_CASE("memory does not grow with the product of functions and stacks") {
@@ -61,14 +85,14 @@ TEST_CASE("memory does not grow with the product of functions and stacks") {
   const std::size_t before = test::allocated_bytes();
   open_calls open;
   for (const call_stack& stack : stacks) {
-    REQUIRE(open.enter(stack, 65535) == 0);
-    open.leave(stack, 65535);
+    const auto kept = open.enter(stack, 65535);
+    REQUIRE(open.leave(stack, 65535, kept, 1) == 1);
   }
   const std::size_t first = test::allocated_bytes() - before;
-  CHECK(first < 4'000'000);  // The counts of 65,536 functions.
+  CHECK(first < 4'000'000);  // What 65,536 functions take.
   for (int part = 0; part < 100; ++part) {
     open.clear();
-    for (const call_stack& stack : stacks) REQUIRE(open.enter(stack, 65535) == 0);
+    for (const call_stack& stack : stacks) (void)open.enter(stack, 65535);
   }
   CHECK(test::allocated_bytes() - before < first + 100 * stacks.size() * 200);
 }

@@ -48,6 +48,38 @@ TEST_CASE("the total of a function counts a recursive call once, by thread") {
   CHECK(rows.size() == 2);
 }
 
+TEST_CASE("calls inside of one that does not end have a total") {
+  const test::call_parts trace{.parts = {{enter(1, 0), enter(1, 1), enter(2, 2), enter(1, 3), exit(1, 5), exit(2, 6),
+                                          exit(1, 8), enter(1, 10), exit(1, 13)},
+                                         {enter(1, 20), enter(1, 21), exit(1, 22)}},
+                               .damage = {}};
+  const auto rows = rows_of(trace, time_table::rows::functions);
+  CHECK(rows.at({0, 1}) == sums{4, 7 + 3 + 1, (7 - 4) + 2 + 3 + 1});
+  CHECK(rows.at({0, 2}) == sums{1, 4, 2});
+  CHECK(rows_of(trace, time_table::rows::functions, 2) == rows);
+}
+
+TEST_CASE("in a group time counts once where its functions call each other") {
+  // 2 and 3 are of one group, 1 is of another.
+  const test::call_parts trace{.parts = {{enter(1, 0), enter(2, 1), enter(3, 2), exit(3, 5), enter(1, 6), enter(3, 7),
+                                          exit(3, 8), exit(1, 10), exit(2, 14), exit(1, 20)},
+                                         {enter(3, 30), enter(2, 31), exit(2, 33)}},
+                               .damage = {}};
+  for (const unsigned jobs : {1U, 2U}) {
+    auto table = analysis::run(
+        trace, time_table([](std::uint64_t function) { return function == 1 ? 70 : 80; }),
+        [](std::string_view, const fault&) {}, jobs);
+    std::map<time_table::key, sums> rows;
+    table.for_each([&](time_table::key key, time_table::row& row) {
+      rows[key] = {row.durations.sum_up().count, row.total, row.self};
+    });
+    CHECK(rows.size() == 2);
+    CHECK(rows.at({0, 70}) == sums{2, 20, 7 + 3});
+    CHECK(rows.at({0, 80}) == sums{4, 13 + 2, 3 + 1 + 6 + 2});
+    CHECK(table.by() == time_table::rows::groups);
+  }
+}
+
 TEST_CASE("rows of threads and processes hold the calls of theirs") {
   const auto threads = rows_of(sample(), time_table::rows::threads);
   REQUIRE(threads.size() == 2);

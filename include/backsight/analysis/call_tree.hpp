@@ -8,6 +8,7 @@
 
 #include <backsight/analysis/by_function.hpp>
 #include <backsight/analysis/call_stacks.hpp>
+#include <backsight/analysis/open_calls.hpp>
 
 namespace backsight::analysis {
 
@@ -24,7 +25,15 @@ class call_tree {
     std::uint64_t count = 0;  ///< Calls that ended.
     std::uint64_t total = 0;  ///< Ticks in these calls.
     std::uint64_t self = 0;   ///< Ticks outside of their callees.
+    /// Where that is told: total without what ended calls of the same function inside of these took. The sum over all
+    /// nodes of a function is its total.
+    std::uint64_t once = 0;
   };
+
+  call_tree() = default;
+  /// With `tells_once` nodes have what its name says, which costs a look-up for each enter and exit.
+  explicit call_tree(bool tells_once) : tells_once_(tells_once) {}
+  [[nodiscard]] bool tells_once() const noexcept { return tells_once_; }
 
   /// The nodes; a parent precedes its children, and node 0 is the root, which is no function.
   [[nodiscard]] const std::vector<node>& nodes() const noexcept { return nodes_; }
@@ -44,12 +53,19 @@ class call_tree {
         event,
         [&](call_stack::frame& frame, std::size_t depth) {
           frame.tag = child(depth == 0 ? root : static_cast<node_id>(stack.frames()[depth - 1].tag), frame.function);
+          if (tells_once_) [[unlikely]]
+            kept_[&stack].push_back(open_.enter(stack, frame.function));
         },
         [&](const finished_call& call, const call_stack::frame& frame) {
           node& at = nodes_[static_cast<std::size_t>(frame.tag)];
           ++at.count;
           at.total += call.duration;
           at.self += call.self;
+          if (tells_once_) [[unlikely]] {
+            std::vector<std::uint64_t>& kept = kept_[&stack];
+            at.once += open_.leave(stack, call.function, kept.back(), call.duration);
+            kept.pop_back();
+          }
         });
   }
   /// The end of a part: calls that are open have no time, and stacks begin anew.
@@ -57,7 +73,11 @@ class call_tree {
   void end_part(const Part&) {
     finish();
   }
-  void finish() { stacks_.finish(); }
+  void finish() {
+    stacks_.finish();
+    kept_.clear();
+    open_.clear();
+  }
   /// What could not be made into calls, of finished parts.
   [[nodiscard]] const call_faults& faults() const noexcept { return stacks_.faults(); }
 
@@ -71,6 +91,7 @@ class call_tree {
       ours.count += theirs.count;
       ours.total += theirs.total;
       ours.self += theirs.self;
+      ours.once += theirs.once;
     }
     stacks_.merge(other.stacks_);
   }
@@ -95,6 +116,9 @@ class call_tree {
   call_stacks stacks_;
   std::vector<node> nodes_{node{}};
   std::unordered_map<edge, node_id, edge_hash> children_;
+  bool tells_once_ = false;
+  open_calls open_;
+  std::unordered_map<const call_stack*, std::vector<std::uint64_t>> kept_;  ///< Of the frames, what enter() gave.
 };
 
 }  // namespace backsight::analysis

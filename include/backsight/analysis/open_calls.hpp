@@ -4,21 +4,34 @@
 #include <cstddef>
 #include <cstdint>
 #include <unordered_map>
+#include <utility>
 
 #include <backsight/analysis/by_function.hpp>
 #include <backsight/analysis/call_stack.hpp>
 
 namespace backsight::analysis {
 
-/// How many calls of each function are open on each stack of a part. A look costs a load and a comparison while a
-/// function is called on one stack, and a look-up by hash when another stack had it last. Memory grows with the
-/// functions that were called and the calls that are open, not with the product of functions and stacks.
+/// Which part of the time of a call is not yet counted where it is added up for its function: calls of the function
+/// inside of it were counted as they ended. So a call that never ends takes nothing away from those inside of it. Told
+/// apart by the stacks of a part. A look costs a load and a comparison while a function is called on one stack, and a
+/// look-up by hash when another stack had it last. Memory grows with the functions that were called and the calls that
+/// are open, not with the product of functions and stacks.
 class open_calls {
  public:
-  /// A call of `function` begins on `stack`; gives how many of it were open there before.
-  std::uint32_t enter(const call_stack& stack, std::uint64_t function) { return count_of(stack, function)++; }
-  /// One that enter() was told of ends.
-  void leave(const call_stack& stack, std::uint64_t function) { --count_of(stack, function); }
+  /// A call of `function` begins on `stack`; gives what to keep for its leave().
+  std::uint64_t enter(const call_stack& stack, std::uint64_t function) {
+    cell& at = cell_of(stack, function);
+    ++at.count;
+    return std::exchange(at.inside, 0);
+  }
+  /// It ends, after `duration`; gives what to add to the total of the function. All that is given adds up to the
+  /// durations of the calls that are not inside another one that ended: to be added up without looking at carries, as
+  /// clocks that disagree let a call end sooner than one inside of it.
+  std::uint64_t leave(const call_stack& stack, std::uint64_t function, std::uint64_t kept, std::uint64_t duration) {
+    cell& at = cell_of(stack, function);
+    --at.count;
+    return duration - std::exchange(at.inside, kept + duration);
+  }
   /// Forgets what is open: the end of a part. Costs as much as was set aside, not as much as there are functions.
   void clear() {
     aside_.clear();
@@ -26,11 +39,16 @@ class open_calls {
   }
 
  private:
-  /// The count of the stack that had the function last; those of others are aside, where they are not 0.
+  /// Of the stack that had the function last; those of others are aside, where calls are open.
   struct cell {
     const call_stack* stack = nullptr;
     std::uint32_t count = 0;
     std::uint32_t part = 0;
+    std::uint64_t inside = 0;  ///< What calls took that ended in the innermost one that is open.
+  };
+  struct open {
+    std::uint32_t count;
+    std::uint64_t inside;
   };
   struct key {
     const call_stack* stack;
@@ -43,24 +61,25 @@ class open_calls {
     }
   };
 
-  [[nodiscard]] std::uint32_t& count_of(const call_stack& stack, std::uint64_t function) {
+  [[nodiscard]] cell& cell_of(const call_stack& stack, std::uint64_t function) {
     cell& at = cells_[function];
     if (at.stack != &stack || at.part != part_) [[unlikely]]
       give(at, stack, function);
-    return at.count;
+    return at;
   }
   [[gnu::noinline]] void give(cell& at, const call_stack& stack, std::uint64_t function) {
-    if (at.part == part_ && at.count != 0) aside_[key{at.stack, function}] = at.count;
+    if (at.part == part_ && at.count != 0) aside_[key{at.stack, function}] = {at.count, at.inside};
     at = {.stack = &stack, .part = part_};
     if (aside_.empty()) return;
     const auto known = aside_.find(key{&stack, function});
     if (known == aside_.end()) return;
-    at.count = known->second;
+    at.count = known->second.count;
+    at.inside = known->second.inside;
     aside_.erase(known);
   }
 
   by_function<cell> cells_;
-  std::unordered_map<key, std::uint32_t, key_hash> aside_;
+  std::unordered_map<key, open, key_hash> aside_;
   std::uint32_t part_ = 1;
 };
 

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <utility>
 #include <vector>
@@ -14,26 +15,31 @@
 
 namespace backsight::analysis {
 
-/// Calls and times by function, thread or process, as a report shows them. In the total of a function that calls itself
-/// time counts once, however many of its calls are open.
+/// Calls and times by function, group of functions, thread or process, as a report shows them. Calls that do not end
+/// have no time. In the total of a function that calls itself time counts once, however many of its calls are open; so
+/// it does in that of a group, such as a module, whose functions call each other.
 class time_table {
  public:
-  enum class rows : std::uint8_t { functions, threads, processes };
+  enum class rows : std::uint8_t { functions, groups, threads, processes };
   struct row {
     distribution durations;  ///< Of each call that ended, callees included; ticks.
     std::uint64_t total =
-        0;  ///< Of the calls that are not inside another one of the same function; of threads, all self times.
+        0;  ///< Of the calls that are not inside another one of the row that ended; of threads, all self times.
     std::uint64_t self = 0;  ///< Outside of callees.
   };
-  /// A function, or the number of a process and a thread (0 for all of a process).
+  /// A function or group, or the number of a process and a thread (0 for all of a process).
   using key = std::pair<std::int64_t, std::uint64_t>;
 
+  /// Not for groups.
   explicit time_table(rows by = rows::functions) : by_(by) {}
+  /// By groups: `group_of` gives the number of a function's, and is asked once for each function of each table.
+  explicit time_table(std::function<std::uint64_t(std::uint64_t function)> group_of)
+      : by_(rows::groups), group_of_(std::move(group_of)) {}
 
   template <call_event Event>
   void on(const Event& event) {
     call_stack& stack = stacks_.of(event);
-    if (by_ != rows::functions && &stack != last_) {
+    if (by_ > rows::groups && &stack != last_) {
       last_ = &stack;
       others_row_ = &others_[key{static_cast<std::int64_t>(event.process),
                                  by_ == rows::threads ? static_cast<std::uint64_t>(event.thread) : 0}];
@@ -41,15 +47,14 @@ class time_table {
     stack.on(
         event,
         [&](call_stack::frame& frame, std::size_t) {
-          if (by_ == rows::functions) frame.tag = open_.enter(stack, frame.function) == 0 ? 1 : 0;
+          if (by_ <= rows::groups) frame.tag = open_.enter(stack, row_of(frame.function));
         },
         [&](const finished_call& call, const call_stack::frame& frame) {
-          row& at = by_ == rows::functions ? functions_[call.function] : *others_row_;
+          const std::uint64_t number = row_of(call.function);
+          row& at = by_ <= rows::groups ? functions_[number] : *others_row_;
           at.durations.add(call.duration);
           at.self += call.self;
-          if (by_ != rows::functions) at.total += call.self;  // Also where the outermost call does not end.
-          else if (frame.tag != 0) at.total += call.duration;
-          if (by_ == rows::functions) open_.leave(stack, call.function);
+          at.total += by_ <= rows::groups ? open_.leave(stack, number, frame.tag, call.duration) : call.self;
         });
   }
   /// The end of a part: calls that are open have no time, and stacks begin anew.
@@ -79,7 +84,7 @@ class time_table {
     for (auto& [which, theirs] : other.others_) add(others_[which], theirs);
     stacks_.merge(other.stacks_);
   }
-  /// Calls `f(key, row)` for each that has calls; of functions the key's second is the function.
+  /// Calls `f(key, row)` for each that has calls; of functions and groups the key's second is their number.
   template <class F>
   void for_each(F&& f) {
     functions_.for_each([&](std::uint64_t function, row& at) {
@@ -91,9 +96,16 @@ class time_table {
   }
 
   time_table(const time_table& other)
-      : by_(other.by_), stacks_(other.stacks_), functions_(other.functions_), others_(other.others_) {}
+      : by_(other.by_),
+        group_of_(other.group_of_),
+        groups_(other.groups_),
+        stacks_(other.stacks_),
+        functions_(other.functions_),
+        others_(other.others_) {}
   time_table(time_table&& other) noexcept
       : by_(other.by_),
+        group_of_(std::move(other.group_of_)),
+        groups_(std::move(other.groups_)),
         stacks_(std::move(other.stacks_)),
         functions_(std::move(other.functions_)),
         others_(std::move(other.others_)) {}
@@ -102,7 +114,16 @@ class time_table {
   ~time_table() = default;
 
  private:
+  [[nodiscard]] std::uint64_t row_of(std::uint64_t function) {
+    if (by_ != rows::groups) return function;
+    std::uint64_t& known = groups_[function];  // One more than the group's number.
+    if (known == 0) known = group_of_(function) + 1;
+    return known - 1;
+  }
+
   rows by_;
+  std::function<std::uint64_t(std::uint64_t)> group_of_;
+  by_function<std::uint64_t> groups_;
   call_stacks stacks_;
   const call_stack* last_ = nullptr;
   row* others_row_ = nullptr;

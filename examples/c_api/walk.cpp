@@ -27,13 +27,17 @@ struct bsu_cache {
 namespace bsu {
 namespace {
 
-static_assert(arch::register_count <= BSU_REGISTERS);
+/// Behind those of the interface are none but AArch64's vector registers, whose halves a frame can hold too: which the
+/// interface does not tell.
+constexpr std::size_t vector_registers = 64;
+static_assert(arch::register_count <= BSU_REGISTERS || arch::elf_machine == cfi::arch::aarch64::elf_machine);
 
 [[nodiscard]] cfi::frame<arch> frame_of(const bsu_registers& from) noexcept {
   cfi::frame<arch> f;
   f.pc = from.pc;
   f.pc_is_next = from.is_return_address == 0;
-  for (std::size_t i = 0; i < f.value.size(); ++i) f.value[i] = from.value[i];
+  for (std::size_t i = 0; i < f.value.size() && i < BSU_REGISTERS; ++i) f.value[i] = from.value[i];
+  for (std::size_t i = vector_registers / 64; i < f.undefined.size(); ++i) f.undefined[i] = ~std::uint64_t{0};
   return f;
 }
 

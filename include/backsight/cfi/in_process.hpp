@@ -76,16 +76,18 @@ class own_memory {
   f.value[3] = saved[3];
   for (std::size_t i = 0; i < 4; ++i) f.value[12 + i] = saved[4 + i];
 #else
-  std::uint64_t saved[14];
+  std::uint64_t saved[22];
   asm volatile(
       "adr x16, 0f\n0:\n\tmov x17, sp\n\tstp x16, x17, [%0]\n\tstp x19, x20, [%0, #16]\n\tstp x21, x22, [%0, #32]\n\t"
-      "stp x23, x24, [%0, #48]\n\tstp x25, x26, [%0, #64]\n\tstp x27, x28, [%0, #80]\n\tstp x29, x30, [%0, #96]"
+      "stp x23, x24, [%0, #48]\n\tstp x25, x26, [%0, #64]\n\tstp x27, x28, [%0, #80]\n\tstp x29, x30, [%0, #96]\n\t"
+      "stp d8, d9, [%0, #112]\n\tstp d10, d11, [%0, #128]\n\tstp d12, d13, [%0, #144]\n\tstp d14, d15, [%0, #160]"
       :
       : "r"(saved)
       : "x16", "x17", "memory");
   f.pc = f.value[32] = saved[0];
   f.value[31] = saved[1];
   for (std::size_t i = 0; i < 12; ++i) f.value[19 + i] = saved[2 + i];
+  for (std::size_t i = 0; i < 8; ++i) f.value[72 + i] = saved[14 + i];
 #endif
 }
 

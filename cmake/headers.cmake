@@ -107,6 +107,7 @@ set(BACKSIGHT_HEADERS
   include/backsight/core/grammar.hpp
   include/backsight/core/hex_dump.hpp
   include/backsight/core/inplace_vector.hpp
+  include/backsight/core/kind_table.hpp
   include/backsight/core/layout.hpp
   include/backsight/core/layout_set.hpp
   include/backsight/core/lines.hpp
@@ -135,11 +136,13 @@ set(BACKSIGHT_HEADERS
   include/backsight/dwarf/operation.hpp
   include/backsight/dwarf/pointer_encoding.hpp
 
+  include/backsight/elf/constants.hpp
   include/backsight/elf/core_file.hpp
   include/backsight/elf/core_memory.hpp
   include/backsight/elf/core_schema.hpp
   include/backsight/elf/indexed_range.hpp
   include/backsight/elf/lay_out.hpp
+  include/backsight/elf/notes.hpp
   include/backsight/elf/relocate.hpp
   include/backsight/elf/relocation_kinds.hpp
   include/backsight/elf/schema.hpp

@@ -65,11 +65,11 @@ struct png_format {
 
   static constexpr kind_result kind_of(const std::byte* at, const context&) noexcept {
     switch (load<std::uint32_t, order::big>(at + 4)) {
-      case 0x49484452: return records::index_of<image_header>;
-      case 0x504c5445: return records::index_of<palette>;
-      case 0x49444154: return records::index_of<image_data>;
-      case 0x49454e44: return records::index_of<image_end>;
-      default: return records::index_of<other_chunk>;
+      case 0x49484452: return records::kind<image_header>;
+      case 0x504c5445: return records::kind<palette>;
+      case 0x49444154: return records::kind<image_data>;
+      case 0x49454e44: return records::kind<image_end>;
+      default: return records::kind<other_chunk>;
     }
   }
   static constexpr errc check(record<image_header, order::big> item, const context&) noexcept {
@@ -84,7 +84,7 @@ struct png_format {
   /// Reading can start again where the type of a chunk that we know stands.
   static constexpr std::size_t resync(byte_view all, std::size_t from, context& in) noexcept {
     for (; all.size() - from >= head_bytes; ++from) {
-      if (kind_of(all.data() + from, in).kind != records::index_of<other_chunk>) return from;
+      if (kind_of(all.data() + from, in) != records::kind<other_chunk>) return from;
     }
     return all.size();
   }

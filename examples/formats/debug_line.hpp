@@ -56,9 +56,18 @@ struct program_format {
   static constexpr std::size_t head_bytes = 1;
   static constexpr kind_result kind_of(const std::byte* at, const context& in) noexcept {
     const auto code = std::to_integer<std::uint8_t>(*at);
-    if (code >= in.opcode_base) return records::template index_of<special>;
-    constexpr std::array<std::uint8_t, 13> kinds{5, 0, 1, 2, 1, 1, 0, 0, 0, 3, 0, 0, 1};
-    return code < kinds.size() ? std::size_t{kinds[code]} : records::template index_of<unknown_opcode>;
+    if (code >= in.opcode_base) return records::template kind<special>;
+    switch (code) {
+      case 0: return records::template kind<extended>;
+      case 2:   // advance_pc
+      case 4:   // set_file
+      case 5:   // set_column
+      case 12:  // set_isa
+        return records::template kind<with_number>;
+      case 3: return records::template kind<advance_line>;
+      case 9: return records::template kind<fixed_advance>;  // advance_pc by an operand of fixed size
+      default: return code < 12 ? records::template kind<without_operand> : records::template kind<unknown_opcode>;
+    }
   }
   /// As many numbers as the header says.
   static constexpr payload_result payload_size(const record<unknown_opcode, O>& item, byte_view rest,

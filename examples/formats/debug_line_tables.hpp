@@ -65,20 +65,28 @@ struct tables_format {
   using context = table_state;
   static constexpr order byte_order = O;
   static constexpr std::size_t head_bytes = 1;
+  template <schema S>
+  static constexpr kind_result kind = records::template kind<S>;
   static constexpr kind_result kind_of(const std::byte*, const context& in) noexcept {
-    if (in.next == table_state::behind) return errc::trailing_bytes;
-    if (in.next != table_state::at_value) return std::size_t{in.next};
+    switch (in.next) {
+      case table_state::at_format_count: return kind<format_count>;
+      case table_state::at_format: return kind<entry_format>;
+      case table_state::at_count: return kind<entry_count>;
+      case table_state::behind: return errc::trailing_bytes;
+      case table_state::at_value: break;
+    }
     switch (in.forms[in.index]) {
-      case 0x08: return std::size_t{3};  // string
-      case 0x0f: return std::size_t{4};  // udata
-      case 0x09: return std::size_t{5};  // block
-      case 0x0b: return std::size_t{6};  // data1
-      case 0x05: return std::size_t{7};  // data2
-      case 0x06: return std::size_t{8};  // data4
-      case 0x07: return std::size_t{9};  // data8
-      case 0x0e:
-      case 0x1f: return std::size_t{in.is_long ? 9U : 8U};  // strp, line_strp
-      case 0x1e: return std::size_t{10};                    // data16
+      case 0x08: return kind<value_of<c_string<"value">>>;             // string
+      case 0x0f: return kind<value_of<uleb<"value">>>;                 // udata
+      case 0x09: return kind<block_value>;                             // block
+      case 0x0b: return kind<fixed_value<std::uint8_t>>;               // data1
+      case 0x05: return kind<fixed_value<std::uint16_t>>;              // data2
+      case 0x06: return kind<fixed_value<std::uint32_t>>;              // data4
+      case 0x07: return kind<fixed_value<std::uint64_t>>;              // data8
+      case 0x1e: return kind<fixed_value<std::array<std::byte, 16>>>;  // data16
+      case 0x0e:                                                       // strp
+      case 0x1f:                                                       // line_strp
+        return in.is_long ? kind<fixed_value<std::uint64_t>> : kind<fixed_value<std::uint32_t>>;
       default: return errc::unknown_record;
     }
   }
@@ -138,7 +146,8 @@ struct old_tables_format {
   static constexpr order byte_order = O;
   static constexpr std::size_t head_bytes = 1;
   static constexpr kind_result kind_of(const std::byte* at, const context& in) noexcept {
-    return std::size_t{*at == std::byte{0} ? 2U : in.in_files ? 1U : 0U};
+    if (*at == std::byte{0}) return records::template kind<end_of_list>;
+    return in.in_files ? records::template kind<file_name> : records::template kind<directory>;
   }
   static constexpr void advance(context& in, const record<end_of_list, O>&) noexcept { in.in_files = true; }
 };

@@ -24,7 +24,7 @@ struct format {
   static constexpr order byte_order = order::little;
   static constexpr std::size_t head_bytes = 1;
 #ifndef BACKSIGHT_FAIL
-  static constexpr kind_result kind_of(const std::byte*, const context&) { return std::size_t{0}; }
+  static constexpr kind_result kind_of(const std::byte*, const context&) { return records::kind<a_record>; }
 #endif
 };
 

@@ -25,7 +25,7 @@ struct format {
   using context = no_context;
   static constexpr order byte_order = order::little;
   static constexpr std::size_t head_bytes = head;
-  static constexpr kind_result kind_of(const std::byte*, const context&) { return std::size_t{0}; }
+  static constexpr kind_result kind_of(const std::byte*, const context&) { return records::kind<plain>; }
   static constexpr payload_result payload_size(record<long_one, byte_order> item, const context&) {
     return std::size_t{item[long_one::length]};
   }

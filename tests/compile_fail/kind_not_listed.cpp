@@ -29,7 +29,7 @@ struct format {
   using context = no_context;
   static constexpr order byte_order = order::little;
   static constexpr std::size_t head_bytes = 1;
-  static constexpr kind_result kind_of(const std::byte*, const context&) { return records::index_of<first_kind>; }
+  static constexpr kind_result kind_of(const std::byte*, const context&) { return records::kind<first_kind>; }
   static constexpr payload_result payload_size(record<long_one, byte_order> item, const context&) {
     return std::size_t{item[long_one::length]};
   }

@@ -28,7 +28,7 @@ struct format {
 #else
   using terminator = b_record;
 #endif
-  static constexpr kind_result kind_of(const std::byte*, const context&) { return std::size_t{0}; }
+  static constexpr kind_result kind_of(const std::byte*, const context&) { return records::kind<a_record>; }
   static constexpr payload_result payload_size(record<b_record, byte_order>, const context&) { return std::size_t{0}; }
 };
 

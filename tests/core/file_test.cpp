@@ -28,7 +28,7 @@ struct value_format {
   static constexpr order byte_order = O;
   static constexpr std::size_t head_bytes = 2;
   static constexpr kind_result kind_of(const std::byte* at, const context&) {
-    return load<std::uint16_t, O>(at) == 1 ? kind_result(std::size_t{0}) : kind_result(errc::unknown_record);
+    return load<std::uint16_t, O>(at) == 1 ? records::template kind<value_record> : errc::unknown_record;
   }
   static constexpr payload_result payload_size(const record<value_record, O>&, const context& in) {
     return std::size_t{in.width};
@@ -79,7 +79,8 @@ struct number_format {
   static constexpr order byte_order = O;
   static constexpr std::size_t head_bytes = 2;
   static constexpr kind_result kind_of(const std::byte* at, const context&) {
-    return std::size_t{load<std::uint16_t, O>(at) == 0xabcd ? 0U : 1U};
+    return load<std::uint16_t, O>(at) == 0xabcd ? records::template kind<section_head>
+                                                : records::template kind<number_record>;
   }
 };
 struct sectioned_file {

@@ -36,7 +36,9 @@ struct strange_kinds {
   using context = no_context;
   static constexpr order byte_order = order::little;
   static constexpr std::size_t head_bytes = 1;
-  static constexpr kind_result kind_of(const std::byte*, const context&) { return std::size_t{7}; }
+  static constexpr kind_result kind_of(const std::byte*, const context&) {
+    return record_list<note, closing, number>::kind<number>;
+  }
 };
 static_assert(record_format<strange_kinds>);
 
@@ -68,8 +70,10 @@ TEST_CASE("a format that names a kind outside of its list gives an unknown recor
   CHECK(detail::decode<strange_kinds>(data.data(), 1, no_context{}).code == errc::unknown_record);
 }
 
-TEST_CASE("the answers of a format hold a number or an error") {
-  STATIC_REQUIRE(kind_result(std::size_t{3}).kind == 3);
+TEST_CASE("the answers of a format hold a record of its list, or a number, or an error") {
+  STATIC_REQUIRE(format::records::kind<note>.kind == format::records::index_of<note>);
+  STATIC_REQUIRE(format::records::kind<note> != format::records::kind<closing>);
+  STATIC_REQUIRE(format::records::kind<note>.code == errc::ok);
   STATIC_REQUIRE(kind_result(errc::bad_value).code == errc::bad_value);
   STATIC_REQUIRE(payload_result(std::size_t{3}).size == 3);
   CHECK(payload_result(errc::bad_size).code == errc::bad_size);

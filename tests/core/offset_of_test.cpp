@@ -22,8 +22,10 @@ static_assert(schema<sample>);
 
 }  // namespace
 
-TEST_CASE("members tell at which byte they lie") {
+TEST_CASE("members tell at which byte they lie and how many they fill") {
   STATIC_REQUIRE(offset_of<sample>(sample::first) == 0);
   STATIC_REQUIRE(offset_of<sample>(sample::second) == 4);
   STATIC_REQUIRE(offset_of<sample>(sample::third) == 6);
+  STATIC_REQUIRE(bytes_of(sample::first) == 2);
+  STATIC_REQUIRE(bytes_of(sample::third) == 8);
 }

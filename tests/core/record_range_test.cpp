@@ -212,9 +212,12 @@ struct width_format {
   static constexpr order byte_order = order::big;
   static constexpr std::size_t head_bytes = 1;
   static constexpr kind_result kind_of(const std::byte* at, const context&) {
-    const auto tag = std::to_integer<std::size_t>(*at);
-    if (tag > 2) return errc::unknown_record;
-    return tag;
+    switch (std::to_integer<int>(*at)) {
+      case 0: return records::kind<width_record>;
+      case 1: return records::kind<data_record>;
+      case 2: return records::kind<end_record>;
+      default: return errc::unknown_record;
+    }
   }
   static constexpr errc check(record<width_record, byte_order> item, const context&) {
     return item[width_record::bytes] > 9 ? errc::bad_value : errc::ok;
@@ -281,8 +284,8 @@ struct stamp_format {
   static constexpr common_record<stamped, std::uint16_t> common{.mask = 0xff, .value = 7, .offset = 4};
   static constexpr kind_result kind_of(const std::byte* at, const context&) {
     switch (load<std::uint16_t, O>(at + 4) & 0xffU) {
-      case 7: return std::size_t{0};
-      case 8: return std::size_t{1};
+      case 7: return records::template kind<stamped>;
+      case 8: return records::template kind<counted>;
       default: return errc::unknown_record;
     }
   }
@@ -443,7 +446,7 @@ struct stopping_format {
   static constexpr std::size_t head_bytes = 1;
   static constexpr kind_result kind_of(const std::byte* at, const context&) {
     if (*at != std::byte{0}) return errc::unknown_record;
-    return std::size_t{0};
+    return records::kind<width_record>;
   }
 };
 
@@ -516,9 +519,9 @@ struct far_sighted {
   static constexpr bool head_beyond_end = true;
   static constexpr kind_result kind_of(const std::byte* at, const context&) {
     const auto head = std::to_integer<unsigned>(*at);
-    if ((head & 1U) == 0) return records::index_of<tick>;
-    if (head == 5) return records::index_of<closing>;
-    if (head == 3) return records::index_of<note>;
+    if ((head & 1U) == 0) return records::kind<tick>;
+    if (head == 5) return records::kind<closing>;
+    if (head == 3) return records::kind<note>;
     return errc::unknown_record;
   }
   static constexpr payload_result payload_size(record<note, byte_order> item, const context&) {
@@ -598,7 +601,7 @@ struct greedy_format {
   using context = no_context;
   static constexpr order byte_order = order::little;
   static constexpr std::size_t head_bytes = 1;
-  static constexpr kind_result kind_of(const std::byte*, const context&) { return std::size_t{0}; }
+  static constexpr kind_result kind_of(const std::byte*, const context&) { return records::kind<greedy>; }
   static constexpr payload_result payload_size(const record<greedy, byte_order>&, byte_view rest, const context&) {
     return rest.size() < 8 ? rest.size() : 8;
   }

@@ -24,7 +24,7 @@ struct pair_format {
   static constexpr order byte_order = order::little;
   static constexpr std::size_t head_bytes = 1;
   static constexpr kind_result kind_of(const std::byte* at, const context&) {
-    return *at == std::byte{0xff} ? kind_result(errc::unknown_record) : kind_result(std::size_t{0});
+    return *at == std::byte{0xff} ? errc::unknown_record : records::kind<varied::pair>;
   }
 };
 /// The sum of all bytes before is the context.
@@ -32,7 +32,7 @@ struct summing_format : pair_format {
   struct context {
     std::uint32_t sum = 0;
   };
-  static constexpr kind_result kind_of(const std::byte*, const context&) { return std::size_t{0}; }
+  static constexpr kind_result kind_of(const std::byte*, const context&) { return records::kind<varied::pair>; }
   static constexpr void advance(context& in, const record<varied::pair, byte_order>& item) {
     in.sum += item[varied::pair::a];
   }

@@ -42,9 +42,9 @@ struct format {
                                           .finish<tick, closing>();
   static constexpr kind_result kind_of(const std::byte* at, const context&) {
     const auto head = std::to_integer<unsigned>(*at);
-    if ((head & 1U) == 0) return records::index_of<tick>;
-    if (head >> 1 == 1) return records::index_of<note>;
-    if (head >> 1 == 2) return records::index_of<closing>;
+    if ((head & 1U) == 0) return records::kind<tick>;
+    if (head >> 1 == 1) return records::kind<note>;
+    if (head >> 1 == 2) return records::kind<closing>;
     return errc::unknown_record;
   }
   static constexpr payload_result payload_size(record<note, byte_order> item, const context&) {

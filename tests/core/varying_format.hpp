@@ -34,7 +34,7 @@ struct everything_format {
   static constexpr order byte_order = O;
   static constexpr std::size_t head_bytes = 1;
   static constexpr kind_result kind_of(const std::byte* at, const context&) {
-    return *at == std::byte{7} ? kind_result(std::size_t{0}) : kind_result(errc::unknown_record);
+    return *at == std::byte{7} ? records::template kind<everything> : errc::unknown_record;
   }
 };
 
@@ -53,7 +53,7 @@ struct option_format {
   static constexpr order byte_order = O;
   static constexpr std::size_t head_bytes = 2;
   static constexpr kind_result kind_of(const std::byte* at, const context&) {
-    return *at == std::byte{0xee} ? kind_result(errc::unknown_record) : kind_result(std::size_t{0});
+    return *at == std::byte{0xee} ? errc::unknown_record : records::template kind<option>;
   }
 };
 struct pair {
@@ -93,7 +93,7 @@ struct format_of_one {
   static constexpr order byte_order = O;
   static constexpr std::size_t head_bytes = 1;
   static constexpr bool head_beyond_end = true;
-  static constexpr kind_result kind_of(const std::byte*, const context&) { return std::size_t{0}; }
+  static constexpr kind_result kind_of(const std::byte*, const context&) { return records::template kind<S>; }
 };
 template <order O>
 using blocks = record_range<format_of_one<O, block>>;

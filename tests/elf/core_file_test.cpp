@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stands for elf/core_memory.hpp, elf/core_schema.hpp
+// Stands for elf/core_memory.hpp, elf/core_schema.hpp, elf/notes.hpp
 #include <backsight/elf/core_file.hpp>
 #include <backsight/elf/core_memory.hpp>
 

@@ -11,14 +11,35 @@
 // What the hooks of a format take and give: see record_format.
 namespace backsight {
 
-/// The answer of a format to "what begins here": the index of the kind in its record_list, or an error.
+/// The answer of a format to "what begins here": a kind of its record_list, `records::kind<S>`, or an error.
 struct kind_result {
-  std::uint32_t kind = 0;
+  std::uint32_t kind = 0;  ///< The index of the schema in the list.
   errc code = errc::ok;
 
-  constexpr kind_result() = default;
-  constexpr kind_result(std::size_t index) noexcept : kind(static_cast<std::uint32_t>(index)) {}
   constexpr kind_result(errc error) noexcept : code(error) {}
+  [[nodiscard]] friend constexpr bool operator==(const kind_result&, const kind_result&) = default;
+  template <std::integral T>
+  constexpr kind_result(T) noexcept {
+    static_assert(sizeof(T) == 0, "backsight: a kind is made from a schema, not from a number: give records::kind<S>");
+  }
+
+ private:
+  template <schema...>
+  friend struct record_list;
+  template <class Records, std::size_t Count>
+  friend class kind_table;
+  struct number {
+    std::size_t index;
+  };
+  constexpr explicit kind_result(number of) noexcept : kind(static_cast<std::uint32_t>(of.index)) {}
+};
+
+/// The kinds of record of a format. The index of a schema in the list is the number of its kind.
+template <schema... Schemas>
+struct record_list : detail::type_list<Schemas...> {
+  /// That a record of S begins.
+  template <class S>
+  static constexpr kind_result kind = kind_result(kind_result::number{record_list::template index_of<S>});
 };
 
 /// The answer of a format to "how many payload bytes follow the members of this record".

@@ -5,13 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <backsight/core/schema.hpp>
+#include <backsight/core/format_hooks.hpp>
 
 namespace backsight {
-
-/// The kinds of record of a format. The index of a schema in the list is the number of its kind.
-template <schema... Schemas>
-using record_list = detail::type_list<Schemas...>;
 
 /// Which kinds of record may begin a sequence, follow one another and end it, as a table made at compile time:
 ///   `grammar<records>{}.start<A>().follow<A, B, C>().follow<B, B, C>().finish<C>()`

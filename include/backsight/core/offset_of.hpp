@@ -20,4 +20,11 @@ template <schema S, class F>
   return place.first_bit / 8;
 }
 
+/// The bytes of a member of whole bytes.
+template <member F>
+[[nodiscard]] consteval std::size_t bytes_of(F) {
+  static_assert(F::bits % 8 == 0, "backsight: a member of bits fills no bytes");
+  return F::bits / 8;
+}
+
 }  // namespace backsight

@@ -4,6 +4,7 @@
 #include <backsight/core/checked.hpp>
 #include <backsight/core/common_when.hpp>
 #include <backsight/core/file.hpp>
+#include <backsight/core/kind_table.hpp>
 #include <backsight/core/part.hpp>
 #include <backsight/core/tagged_format.hpp>
 #include <backsight/core/varying.hpp>
@@ -57,6 +58,7 @@ using backsight::common_when;
 using backsight::file_format;
 using backsight::grammar;
 using backsight::kind_result;
+using backsight::kind_table;
 using backsight::magic_at;
 using backsight::no_context;
 using backsight::payload_result;

@@ -69,9 +69,9 @@ struct tagged_format {
 
   template <class Context>
   [[nodiscard]] static constexpr kind_result kind_of(const std::byte* at, const Context&) noexcept {
-    std::size_t kind = 0;
-    const bool found = ((detail::is_told<Schemas, O>(at) || (++kind, false)) || ...);
-    return found ? kind_result(kind) : kind_result(errc::unknown_record);
+    kind_result found = errc::unknown_record;
+    (void)((detail::is_told<Schemas, O>(at) && (found = records::template kind<Schemas>, true)) || ...);
+    return found;
   }
 };
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -14,8 +13,11 @@
 
 #include <backsight/core/bytes.hpp>
 #include <backsight/core/error.hpp>
+#include <backsight/core/offset_of.hpp>
 #include <backsight/core/record.hpp>
+#include <backsight/elf/constants.hpp>
 #include <backsight/elf/core_schema.hpp>
+#include <backsight/elf/notes.hpp>
 #include <backsight/elf/sections.hpp>
 
 namespace backsight::elf {
@@ -65,26 +67,12 @@ class core_notes {
   core_notes(core_file& to, OnFault& on_fault) noexcept : to_(to), on_fault_(on_fault) {}
 
   void read(byte_view notes, std::uint64_t at) {
-    constexpr std::size_t head_size = size_of<wire::note_header>;
-    const auto padded = [](std::uint64_t size) { return (size + 3) / 4 * 4; };
-    while (notes.size() >= head_size) {
-      const auto [name_size, size, type] = with_order(to_.file.byte_order(), [&](auto o) {
-        const record<wire::note_header, o()> head(notes.data());
-        return std::array<std::uint32_t, 3>{head[wire::note_header::name_bytes],
-                                            head[wire::note_header::description_bytes], head[wire::note_header::type]};
-      });
-      const std::uint64_t begin = head_size + padded(name_size);
-      if (begin > notes.size() || size > notes.size() - begin)
-        return on_fault_(fault{errc::truncated, at, notes.size()});
+    const std::size_t end = for_each_note(notes, to_.file.byte_order(), 4, [&](const note& one) {
       // Other owners number their notes as they like.
-      if (text_in(notes.subspan(head_size, name_size)) == "CORE")
-        take(static_cast<core_note>(type), notes.subspan(static_cast<std::size_t>(begin), size), at + begin);
-      const std::uint64_t next = begin + padded(size);
-      if (next >= notes.size()) return;
-      notes = notes.subspan(static_cast<std::size_t>(next));
-      at += next;
-    }
-    if (!notes.empty()) on_fault_(fault{errc::truncated, at, notes.size()});
+      if (text_in(one.name) == "CORE") take(static_cast<core_note>(one.type), one.description, at + one.offset);
+      return true;
+    });
+    if (end != notes.size()) on_fault_(fault{errc::truncated, at + end, notes.size() - end});
   }
 
  private:
@@ -98,8 +86,7 @@ class core_notes {
   }
 
   void take_status(byte_view bytes, std::uint64_t at) {
-    const std::size_t size = to_.file.address_size() == 8 ? size_of<wire::process_status<std::uint64_t>>
-                                                          : size_of<wire::process_status<std::uint32_t>>;
+    const std::size_t size = to_.file.size_as<wire::process_status>();
     if (bytes.size() < size) return on_fault_(fault{errc::truncated, at, bytes.size()});
     to_.file.read_as<wire::process_status>(bytes.data(), [&](auto status) {
       using s = typename decltype(status)::schema_type;
@@ -108,18 +95,22 @@ class core_notes {
   }
 
   void take_process(byte_view bytes, std::uint64_t at) {
-    constexpr std::size_t size = size_of<wire::process_text>, program_size = 16, arguments_size = 80;
+    using wire::process_text;
+    constexpr std::size_t size = size_of<process_text>;
     if (bytes.size() < size) return on_fault_(fault{errc::truncated, at, bytes.size()});
     const byte_view end = bytes.last(size);
     with_order(to_.file.byte_order(),
-               [&](auto o) { to_.process = record<wire::process_text, o()>(end.data())[wire::process_text::process]; });
-    to_.program = text_in(end.subspan(size - arguments_size - program_size, program_size));
-    to_.arguments = text_in(end.last(arguments_size));
+               [&](auto o) { to_.process = record<process_text, o()>(end.data())[process_text::process]; });
+    const auto text = [&](auto member) {
+      return text_in(end.subspan(offset_of<process_text>(member), bytes_of(member)));
+    };
+    to_.program = text(process_text::program);
+    to_.arguments = text(process_text::arguments);
   }
 
   void take_auxiliary(byte_view bytes) {
     constexpr std::uint64_t vdso = 33;  // AT_SYSINFO_EHDR
-    const std::size_t size = std::size_t{to_.file.address_size()} * 2;
+    const std::size_t size = to_.file.size_as<wire::auxiliary_value>();
     for (; bytes.size() >= size; bytes = bytes.subspan(size)) {
       const auto [type, value] = to_.file.read_as<wire::auxiliary_value>(bytes.data(), [](auto entry) {
         using e = typename decltype(entry)::schema_type;
@@ -131,13 +122,14 @@ class core_notes {
   }
 
   void take_files(byte_view bytes, std::uint64_t at) {
-    const std::size_t word = to_.file.address_size(), entry_size = word * 3;
-    if (bytes.size() < word * 2) return on_fault_(fault{errc::truncated, at, bytes.size()});
+    const std::size_t head_size = to_.file.size_as<wire::mapped_files>();
+    const std::size_t entry_size = to_.file.size_as<wire::mapped_file>();
+    if (bytes.size() < head_size) return on_fault_(fault{errc::truncated, at, bytes.size()});
     const auto [count, page] = to_.file.read_as<wire::mapped_files>(bytes.data(), [](auto head) {
       using h = typename decltype(head)::schema_type;
       return std::pair<std::uint64_t, std::uint64_t>(head[h::count], head[h::page_size]);
     });
-    const byte_view entries = bytes.subspan(word * 2);
+    const byte_view entries = bytes.subspan(head_size);
     if (count > entries.size() / entry_size) return on_fault_(fault{errc::bad_size, at, bytes.size()});
     byte_view names = entries.subspan(static_cast<std::size_t>(count) * entry_size);
     for (std::size_t i = 0; i < count; ++i) {
@@ -153,7 +145,7 @@ class core_notes {
       if (made.path.size() == names.size()) return on_fault_(fault{errc::bad_string, name_at, names.size()});
       names = names.subspan(made.path.size() + 1);
       if (made.begin >= made.end || (page != 0 && pages > ~std::uint64_t{0} / page)) {
-        on_fault_(fault{errc::bad_value, at + word * 2 + i * entry_size, entry_size});
+        on_fault_(fault{errc::bad_value, at + head_size + i * entry_size, entry_size});
         continue;
       }
       made.file_offset = pages * page;
@@ -173,7 +165,8 @@ class core_notes {
 /// errc::unsupported_type where the file is no core file.
 template <class OnFault>
 [[nodiscard]] result<core_file> open_core(byte_view bytes, OnFault&& on_fault) {
-  constexpr std::uint64_t type_offset = 16;
+  using header = wire::file_header<std::uint64_t>;
+  constexpr std::uint64_t type_offset = size_of<wire::identification> + offset_of<header>(header::type);
   const auto opened = elf::open(bytes);
   if (!opened) return opened.error();
   if (opened->type() != type_core) return {errc::unsupported_type, type_offset};

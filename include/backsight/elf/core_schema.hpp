@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -40,8 +41,8 @@ struct process_text {
   static constexpr field<"pr_ppid", std::int32_t> parent{};
   static constexpr field<"pr_pgrp", std::int32_t> group{};
   static constexpr field<"pr_sid", std::int32_t> session{};
-  static constexpr padding<128> program{};    ///< pr_fname: 16 characters, NUL-terminated where there is room.
-  static constexpr padding<640> arguments{};  ///< pr_psargs: 80 characters, the same.
+  static constexpr field<"pr_fname", std::array<std::byte, 16>> program{};     ///< NUL-terminated where there is room.
+  static constexpr field<"pr_psargs", std::array<std::byte, 80>> arguments{};  ///< The same.
   static constexpr layout fields{process, parent, group, session, program, arguments};
 };
 static_assert(schema<process_text>);

@@ -19,7 +19,7 @@ namespace backsight::elf {
 /// A place in a relocated section that got the address of something, and the section that this lies in.
 struct relocated_place {
   std::uint64_t offset = 0;
-  std::uint16_t section = 0;  ///< As the symbol says: 0 when it is undefined, 0xfff1 when it is absolute.
+  std::uint16_t section = 0;  ///< As the symbol says: 0 when it is undefined, section_absolute when it has none.
 };
 
 /// The type of the relocation whose record lies at an offset of the file, as errors of relocate() give it.
@@ -53,7 +53,7 @@ class relocator {
     if (kind.what == relocation_kind::action::none) return errc::ok;
     if (r.offset > bytes_.size() || bytes_.size() - r.offset < kind.bytes) return errc::out_of_range;
     const std::uint64_t at = r.offset;
-    std::uint64_t value = s.value + (s.section < 0xff00 ? base_of(s.section) : 0);
+    std::uint64_t value = s.value + (s.section < section_reserved ? base_of(s.section) : 0);
     if (r.has_addend) value += static_cast<std::uint64_t>(r.addend);
     else value += signed_at(at, kind.bytes);
     switch (kind.what) {

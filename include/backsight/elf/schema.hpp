@@ -103,7 +103,8 @@ struct program_header<std::uint64_t> {
 };
 static_assert(schema<program_header<std::uint32_t>> && schema<program_header<std::uint64_t>>);
 
-/// A symbol; the order of the members differs by class. `info` holds the binding above four bits of type.
+/// A symbol; the order of the members differs by class. Type and binding share st_info, and writers put it together by
+/// shifts, so that the type lies in its lower bits in either byte order; so does the visibility in st_other.
 template <class Word>
 struct symbol;
 template <>
@@ -113,43 +114,58 @@ struct symbol<std::uint32_t> {
   static constexpr field<"st_name", std::uint32_t> name_offset{};
   static constexpr field<"st_value", std::uint32_t> value{};
   static constexpr field<"st_size", std::uint32_t> bytes{};
-  static constexpr field<"st_info", std::uint8_t> info{};
-  static constexpr field<"st_other", std::uint8_t> other{};
+  static constexpr field<"type", std::uint8_t, 4> type{};
+  static constexpr field<"binding", std::uint8_t, 4> binding{};
+  static constexpr field<"visibility", std::uint8_t, 2> visibility{};
+  static constexpr field<"other", std::uint8_t, 6> other{};
   static constexpr field<"st_shndx", std::uint16_t> section{};
-  static constexpr layout fields{name_offset, value, bytes, info, other, section};
+  static constexpr layout fields{name_offset, value, bytes, word_lsb<8>(type, binding), word_lsb<8>(visibility, other),
+                                 section};
 };
 template <>
 struct symbol<std::uint64_t> {
   static constexpr const char* name = "Sym";
   static constexpr std::size_t size = 24;
   static constexpr field<"st_name", std::uint32_t> name_offset{};
-  static constexpr field<"st_info", std::uint8_t> info{};
-  static constexpr field<"st_other", std::uint8_t> other{};
+  static constexpr field<"type", std::uint8_t, 4> type{};
+  static constexpr field<"binding", std::uint8_t, 4> binding{};
+  static constexpr field<"visibility", std::uint8_t, 2> visibility{};
+  static constexpr field<"other", std::uint8_t, 6> other{};
   static constexpr field<"st_shndx", std::uint16_t> section{};
   static constexpr field<"st_value", std::uint64_t> value{};
   static constexpr field<"st_size", std::uint64_t> bytes{};
-  static constexpr layout fields{name_offset, info, other, section, value, bytes};
+  static constexpr layout fields{
+      name_offset, word_lsb<8>(type, binding), word_lsb<8>(visibility, other), section, value, bytes};
 };
 static_assert(schema<symbol<std::uint32_t>> && schema<symbol<std::uint64_t>>);
 
+/// What every relocation has. Type and symbol share r_info, of which the type takes 8 bits in 32-bit files and 32 in
+/// 64-bit ones: the lower ones in either byte order.
+template <class Word>
+struct relocation_head {
+  static constexpr std::size_t type_bits = sizeof(Word) == 8 ? 32 : 8;
+  static constexpr field<"r_offset", Word> offset{};
+  static constexpr field<"type", std::uint32_t, type_bits> type{};
+  static constexpr field<"symbol", std::uint32_t, sizeof(Word) * 8 - type_bits> symbol{};
+  static constexpr auto info = word_lsb<sizeof(Word) * 8>(type, symbol);
+};
+
 /// A relocation without addend; the addend is what the place holds.
 template <class Word>
-struct relocation {
+struct relocation : relocation_head<Word> {
   static constexpr const char* name = "Rel";
-  static constexpr field<"r_offset", Word> offset{};
-  static constexpr field<"r_info", Word> info{};
-  static constexpr layout fields{offset, info};
+  using head = relocation_head<Word>;
+  static constexpr layout fields{head::offset, head::info};
 };
 static_assert(schema<relocation<std::uint32_t>> && schema<relocation<std::uint64_t>>);
 
 /// A relocation with addend.
 template <class Word, class Addend>
-struct relocation_with_addend {
+struct relocation_with_addend : relocation_head<Word> {
   static constexpr const char* name = "Rela";
-  static constexpr field<"r_offset", Word> offset{};
-  static constexpr field<"r_info", Word> info{};
+  using head = relocation_head<Word>;
   static constexpr field<"r_addend", Addend> addend{};
-  static constexpr layout fields{offset, info, addend};
+  static constexpr layout fields{head::offset, head::info, addend};
 };
 static_assert(schema<relocation_with_addend<std::uint32_t, std::int32_t>>);
 static_assert(schema<relocation_with_addend<std::uint64_t, std::int64_t>>);

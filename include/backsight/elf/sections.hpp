@@ -10,39 +10,14 @@
 
 #include <backsight/core/bytes.hpp>
 #include <backsight/core/error.hpp>
+#include <backsight/core/offset_of.hpp>
 #include <backsight/core/record.hpp>
+#include <backsight/elf/constants.hpp>
 #include <backsight/elf/indexed_range.hpp>
+#include <backsight/elf/notes.hpp>
 #include <backsight/elf/schema.hpp>
 
 namespace backsight::elf {
-
-/// Machines (e_machine) that the library knows more about than their number.
-enum class machine : std::uint16_t {
-  i386 = 3,
-  mips = 8,
-  ppc = 20,
-  ppc64 = 21,
-  s390 = 22,
-  arm = 40,
-  sparc64 = 43,
-  x86_64 = 62,
-  aarch64 = 183,
-  riscv = 243,
-};
-
-inline constexpr std::uint32_t segment_load = 1;               ///< PT_LOAD
-inline constexpr std::uint32_t segment_note = 4;               ///< PT_NOTE
-inline constexpr std::uint32_t segment_eh_frame = 0x6474e550;  ///< PT_GNU_EH_FRAME
-inline constexpr std::uint32_t segment_executable = 1;         ///< PF_X
-inline constexpr std::uint32_t section_symbols = 2;            ///< SHT_SYMTAB
-inline constexpr std::uint32_t section_rela = 4;               ///< SHT_RELA
-inline constexpr std::uint32_t section_note = 7;               ///< SHT_NOTE
-inline constexpr std::uint32_t section_no_bits = 8;            ///< SHT_NOBITS
-inline constexpr std::uint32_t section_rel = 9;                ///< SHT_REL
-inline constexpr std::uint32_t section_dynamic_symbols = 11;   ///< SHT_DYNSYM
-inline constexpr std::uint64_t section_alloc = 2;              ///< SHF_ALLOC
-inline constexpr std::uint64_t section_executable = 4;         ///< SHF_EXECINSTR
-inline constexpr std::uint64_t section_compressed = 0x800;     ///< SHF_COMPRESSED
 
 /// One section header, widened to 64 bits. Its name points into the file.
 struct section {
@@ -109,6 +84,12 @@ class image {
     return f(record<Schema<std::uint32_t>, order::big>(at));
   }
 
+  /// The size of the records of Schema<Word> in the file's class.
+  template <template <class> class Schema>
+  [[nodiscard]] constexpr std::size_t size_as() const noexcept {
+    return wide_ ? size_of<Schema<std::uint64_t>> : size_of<Schema<std::uint32_t>>;
+  }
+
   /// `size` bytes at `offset` of the image's bytes; absent when they do not fit.
   [[nodiscard]] constexpr std::optional<byte_view> slice(std::uint64_t offset, std::uint64_t size) const noexcept {
     if (offset > bytes_.size() || size > bytes_.size() - offset) return std::nullopt;
@@ -138,8 +119,7 @@ class image {
     if ((s.flags & section_compressed) == 0 || s.type == section_no_bits) return {errc::not_found, s.offset};
     const auto found = slice(s.offset, s.size);
     if (!found) return {errc::truncated, s.offset};
-    const std::size_t head =
-        wide_ ? size_of<wire::compression_header<std::uint64_t>> : size_of<wire::compression_header<std::uint32_t>>;
+    const std::size_t head = size_as<wire::compression_header>();
     if (found->size() < head) return {errc::truncated, s.offset};
     return read_as<wire::compression_header>(found->data(), [&](auto rec) {
       using schema_type = typename decltype(rec)::schema_type;
@@ -265,27 +245,15 @@ constexpr std::optional<byte_view> image::bytes_at(std::uint64_t address, std::u
 }
 
 constexpr byte_view image::build_id_in(byte_view notes, std::uint64_t alignment) const noexcept {
-  const std::size_t unit = alignment == 8 ? 8 : 4;
-  const auto padded = [unit](std::uint64_t size) { return (size + unit - 1) / unit * unit; };
-  while (notes.size() >= size_of<wire::note_header>) {
-    const auto head = with_order(order_, [&](auto o) {
-      const record<wire::note_header, o()> rec(notes.data());
-      return std::array<std::uint32_t, 3>{rec[wire::note_header::name_bytes], rec[wire::note_header::description_bytes],
-                                          rec[wire::note_header::type]};
-    });
-    const std::uint64_t description = size_of<wire::note_header> + padded(head[0]);
-    if (description > notes.size() || head[1] > notes.size() - description) return {};
-    constexpr std::array<std::byte, 4> gnu{std::byte{'G'}, std::byte{'N'}, std::byte{'U'}, std::byte{0}};
-    if (head[2] == 3 && head[0] == 4) {
-      bool same = true;
-      for (std::size_t i = 0; i < 4; ++i) same = same && notes[size_of<wire::note_header> + i] == gnu[i];
-      if (same) return notes.subspan(static_cast<std::size_t>(description), head[1]);
-    }
-    const std::uint64_t next = description + padded(head[1]);
-    if (next >= notes.size()) return {};
-    notes = notes.subspan(static_cast<std::size_t>(next));
-  }
-  return {};
+  constexpr std::array<std::byte, 4> gnu{std::byte{'G'}, std::byte{'N'}, std::byte{'U'}, std::byte{0}};
+  byte_view id;
+  (void)for_each_note(notes, order_, alignment, [&](const note& one) {
+    bool found = one.type == note_build_id && one.name.size() == gnu.size();
+    for (std::size_t i = 0; found && i < gnu.size(); ++i) found = one.name[i] == gnu[i];
+    if (found) id = one.description;
+    return !found;
+  });
+  return id;
 }
 
 constexpr byte_view image::build_id() const noexcept {
@@ -311,29 +279,30 @@ constexpr byte_view image::build_id() const noexcept {
 /// errc::unsupported_type (class or byte order unknown), errc::truncated (the file header is cut). Section or program
 /// headers that reach beyond the bytes are left out from the first that does not fit.
 [[nodiscard]] constexpr result<image> open(byte_view bytes, image_layout bytes_layout = image_layout::file) noexcept {
+  using wire::identification;
   constexpr std::array<unsigned char, 4> magic{0x7f, 'E', 'L', 'F'};
   for (std::size_t i = 0; i < magic.size(); ++i) {
     if (i >= bytes.size()) return {errc::truncated, i};
     if (bytes[i] != std::byte{magic[i]}) return {errc::bad_magic, i};
   }
-  if (bytes.size() < wire::identification::size) return {errc::truncated, bytes.size()};
-  const record<wire::identification, order::little> ident(bytes.data());
-  const unsigned file_class = ident[wire::identification::file_class];
-  const unsigned data = ident[wire::identification::data];
-  if (file_class != 1 && file_class != 2) return {errc::unsupported_type, 4};
-  if (data != 1 && data != 2) return {errc::unsupported_type, 5};
+  if (bytes.size() < size_of<identification>) return {errc::truncated, bytes.size()};
+  const record<identification, order::little> ident(bytes.data());
+  const unsigned file_class = ident[identification::file_class];
+  const unsigned data = ident[identification::data];
+  if (file_class != 1 && file_class != 2)
+    return {errc::unsupported_type, offset_of<identification>(identification::file_class)};
+  if (data != 1 && data != 2) return {errc::unsupported_type, offset_of<identification>(identification::data)};
 
   image file;
   file.bytes_ = bytes;
   file.wide_ = file_class == 2;
   file.order_ = data == 1 ? order::little : order::big;
   file.layout_ = bytes_layout;
-  const std::size_t header_size = wire::identification::size + (file.wide_ ? size_of<wire::file_header<std::uint64_t>>
-                                                                           : size_of<wire::file_header<std::uint32_t>>);
+  const std::size_t header_size = size_of<identification> + file.size_as<wire::file_header>();
   if (bytes.size() < header_size) return {errc::truncated, bytes.size()};
 
   std::uint64_t section_table = 0, segment_table = 0, sections = 0, segments = 0, names = 0;
-  file.read_as<wire::file_header>(bytes.data() + wire::identification::size, [&](auto rec) {
+  file.read_as<wire::file_header>(bytes.data() + size_of<identification>, [&](auto rec) {
     using h = typename decltype(rec)::schema_type;
     file.type_ = rec[h::type];
     file.machine_ = rec[h::machine];
@@ -351,10 +320,8 @@ constexpr byte_view image::build_id() const noexcept {
     const std::uint64_t present = (bytes.size() - offset) / stride;
     return wanted < present ? wanted : present;
   };
-  const std::size_t section_size =
-      file.wide_ ? size_of<wire::section_header<std::uint64_t>> : size_of<wire::section_header<std::uint32_t>>;
-  const std::size_t segment_size =
-      file.wide_ ? wire::program_header<std::uint64_t>::size : wire::program_header<std::uint32_t>::size;
+  const std::size_t section_size = file.size_as<wire::section_header>();
+  const std::size_t segment_size = file.size_as<wire::program_header>();
   file.lacks_section_headers_ = section_table != 0 && bytes_layout == image_layout::file;
   if (section_table != 0 && bytes_layout == image_layout::file &&
       fitting(section_table, file.section_stride_, section_size, 1) == 1) {
@@ -362,8 +329,8 @@ constexpr byte_view image::build_id() const noexcept {
     file.section_offset_ = static_cast<std::size_t>(section_table);
     const section zero = file.decode_section(0);
     if (sections == 0) sections = zero.size;
-    if (names == 0xffff) names = zero.link;
-    if (segments == 0xffff) segments = zero.info;
+    if (names == section_extended) names = zero.link;
+    if (segments == segments_extended) segments = zero.info;
     file.section_count_ =
         static_cast<std::size_t>(fitting(section_table, file.section_stride_, section_size, sections));
     file.lacks_section_headers_ = file.section_count_ < sections;

@@ -10,16 +10,11 @@
 
 #include <backsight/core/bytes.hpp>
 #include <backsight/core/error.hpp>
+#include <backsight/elf/constants.hpp>
 #include <backsight/elf/schema.hpp>
 #include <backsight/elf/sections.hpp>
 
 namespace backsight::elf {
-
-inline constexpr std::uint8_t symbol_function = 2;            ///< STT_FUNC
-inline constexpr std::uint8_t symbol_file = 4;                ///< STT_FILE
-inline constexpr std::uint8_t symbol_indirect_function = 10;  ///< STT_GNU_IFUNC
-inline constexpr std::uint8_t symbol_local = 0;               ///< STB_LOCAL
-inline constexpr std::uint16_t section_undefined = 0;         ///< SHN_UNDEF
 
 /// One symbol, widened to 64 bits. Its name points into the file and may be mangled.
 struct symbol {
@@ -68,14 +63,13 @@ struct symbol_source {
   [[nodiscard]] constexpr symbol decode(std::size_t index, const Name& name) const noexcept {
     return file.read_as<wire::symbol>(records.data() + index * stride, [&](auto rec) {
       using s = typename decltype(rec)::schema_type;
-      const unsigned info = rec[s::info];
       return symbol{static_cast<std::uint32_t>(index),
                     name(rec[s::name_offset]),
                     rec[s::value],
                     rec[s::bytes],
-                    static_cast<std::uint8_t>(info & 0xfU),
-                    static_cast<std::uint8_t>(info >> 4),
-                    static_cast<std::uint8_t>(rec[s::other] & 3U),
+                    rec[s::type],
+                    rec[s::binding],
+                    rec[s::visibility],
                     rec[s::section]};
     });
   }
@@ -95,10 +89,7 @@ struct relocation_source {
     const std::byte* at = records.data() + index * stride;
     relocation found = file.read_as<wire::relocation>(at, [&](auto rec) {
       using s = typename decltype(rec)::schema_type;
-      const std::uint64_t info = rec[s::info];
-      const unsigned shift = file.address_size() == 8 ? 32 : 8;
-      return relocation{rec[s::offset], static_cast<std::uint32_t>(info >> shift),
-                        static_cast<std::uint32_t>(info & ((std::uint64_t{1} << shift) - 1)), 0, has_addend};
+      return relocation{rec[s::offset], rec[s::symbol], rec[s::type], 0, has_addend};
     });
     if (has_addend) {
       found.addend = file.read_as<rela_of>(
@@ -125,8 +116,7 @@ using relocation_range = indexed_range<detail::relocation_source>;
   if (table.link < file.sections().size()) {
     if (const auto found = file.section_bytes(file.sections()[table.link])) names = *found;
   }
-  const std::size_t stride =
-      file.address_size() == 8 ? wire::symbol<std::uint64_t>::size : wire::symbol<std::uint32_t>::size;
+  const std::size_t stride = file.size_as<wire::symbol>();
   return symbol_range(detail::symbol_source{file, *records, names, stride});
 }
 

@@ -82,16 +82,13 @@ inline void read_page(const page_layout& layout, byte_view bytes, std::uint64_t 
   for (; it != std::default_sentinel; ++it) {
     const auto item = *it;
     if (item.template is<ring_time_extend>()) {
-      const auto extend = item.template as<ring_time_extend>();
-      time += extend[ring_event_head::time_delta] | std::uint64_t{extend[ring_time_extend::upper]} << 27;
+      time += whole_time(item.template as<ring_time_extend>());
       if (out.events.empty()) out.begins_extended = true;
     } else if (item.template is<ring_time_stamp>()) {
-      const auto stamp = item.template as<ring_time_stamp>();
-      // 59 bits are stored; the upper ones are those of the time so far.
-      constexpr std::uint64_t stored = (std::uint64_t{1} << 59) - 1;
-      const std::uint64_t low =
-          (stamp[ring_event_head::time_delta] | std::uint64_t{stamp[ring_time_stamp::upper]} << 27) & stored;
-      std::uint64_t absolute = (time & ~stored) | low;
+      // The bits above the stored ones are those of the time so far.
+      constexpr std::size_t bits = ring_time_stamp::time_delta.bits + ring_time_stamp::upper.bits;
+      constexpr std::uint64_t stored = (std::uint64_t{1} << bits) - 1;
+      std::uint64_t absolute = (time & ~stored) | whole_time(item.template as<ring_time_stamp>());
       if (absolute < time) absolute += stored + 1;
       time = absolute;
     } else if (item.template is<ring_data>()) {

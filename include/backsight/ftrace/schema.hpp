@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <backsight/core/offset_of.hpp>
 #include <backsight/core/record_range.hpp>
 
 // The events of a page of the kernel's trace ring buffer, as trace_pipe_raw gives them. Source: Linux,
@@ -45,22 +46,29 @@ struct ring_padding : ring_event_head {
   static constexpr bool has_payload = true;
   static constexpr layout fields{word<32>(ring_event_head::type_len, ring_event_head::time_delta)};
 };
-/// A delta that needs more than 27 bits (type_len 30): it belongs to the next event and adds to that one's own.
+/// A delta that needs more bits than time_delta has (type_len 30): it belongs to the next event and adds to that one's
+/// own.
 struct ring_time_extend : ring_event_head {
   static constexpr const char* name = "time_extend";
   static constexpr std::size_t size = 8;
-  static constexpr field<"upper", std::uint32_t> upper{};  ///< bits 27 to 58
+  static constexpr field<"upper", std::uint32_t> upper{};  ///< the bits above those of time_delta
   static constexpr layout fields{word<32>(ring_event_head::type_len, ring_event_head::time_delta), upper};
 };
-/// The low 59 bits of the absolute time of the next event (type_len 31).
+/// The absolute time of the next event (type_len 31), its low 59 bits: time_delta and `upper`.
 struct ring_time_stamp : ring_event_head {
   static constexpr const char* name = "time_stamp";
   static constexpr std::size_t size = 8;
-  static constexpr field<"upper", std::uint32_t> upper{};  ///< bits 27 to 58
+  static constexpr field<"upper", std::uint32_t> upper{};  ///< the bits above those of time_delta
   static constexpr layout fields{word<32>(ring_event_head::type_len, ring_event_head::time_delta), upper};
 };
 static_assert(schema<ring_data> && schema<ring_long_data> && schema<ring_padding> && schema<ring_time_extend> &&
               schema<ring_time_stamp>);
+
+/// The time that both members of a time_extend or time_stamp make.
+template <schema S, order O>
+[[nodiscard]] constexpr std::uint64_t whole_time(const record<S, O>& item) noexcept {
+  return item[S::time_delta] | std::uint64_t{item[S::upper]} << S::time_delta.bits;
+}
 
 /// The events of one page behind its header.
 template <order O>
@@ -72,12 +80,12 @@ struct ring_format {
 
   [[nodiscard]] static constexpr kind_result kind_of(const std::byte* at, const context&) noexcept {
     switch (static_cast<ring_type>(record<ring_data, O>(at)[ring_event_head::type_len])) {
-      case ring_type::long_data: return records::template index_of<ring_long_data>;
-      case ring_type::padding: return records::template index_of<ring_padding>;
-      case ring_type::time_extend: return records::template index_of<ring_time_extend>;
-      case ring_type::time_stamp: return records::template index_of<ring_time_stamp>;
+      case ring_type::long_data: return records::template kind<ring_long_data>;
+      case ring_type::padding: return records::template kind<ring_padding>;
+      case ring_type::time_extend: return records::template kind<ring_time_extend>;
+      case ring_type::time_stamp: return records::template kind<ring_time_stamp>;
     }
-    return records::template index_of<ring_data>;
+    return records::template kind<ring_data>;
   }
   [[nodiscard]] static constexpr payload_result payload_size(const record<ring_data, O>& item,
                                                              const context&) noexcept {
@@ -86,8 +94,9 @@ struct ring_format {
   [[nodiscard]] static constexpr payload_result payload_size(const record<ring_long_data, O>& item,
                                                              const context&) noexcept {
     const std::size_t length = item[ring_long_data::length];
-    if (length < 4) return errc::bad_size;
-    return (length - 4 + 3) / 4 * 4;
+    constexpr std::size_t own = bytes_of(ring_long_data::length);
+    if (length < own) return errc::bad_size;
+    return (length - own + 3) / 4 * 4;
   }
   [[nodiscard]] static constexpr payload_result payload_size(const record<ring_padding, O>& item, byte_view rest,
                                                              const context&) noexcept {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 
 #include <backsight/core/common_when.hpp>
 #include <backsight/core/error.hpp>
+#include <backsight/core/kind_table.hpp>
 #include <backsight/core/offset_of.hpp>
 #include <backsight/core/record_span.hpp>
 #include <backsight/memtrace/file_start.hpp>
@@ -32,27 +32,27 @@ struct basic_final_format {
   static constexpr auto common =
       common_when<basic_instruction<Address>, byte_order, std::uint16_t>(is(entry_head::type, trace_type::instr));
 
+  template <class S>
+  static constexpr kind_result kind = records::template kind<S>;
   /// The kind of each type.
   static constexpr auto kinds = [] {
-    std::array<std::uint8_t, trace_type_count> table{};
+    kind_table<records, trace_type_count> table(kind<basic_instruction<Address>>);
     for (std::uint16_t i = 0; i < trace_type_count; ++i) {
       const auto type = static_cast<trace_type>(i);
-      std::size_t kind = records::template index_of<basic_instruction<Address>>;
-      if (is_prefetch(type)) kind = records::template index_of<basic_prefetch<Address>>;
-      else if (is_flush(type)) kind = records::template index_of<basic_flush<Address>>;
+      if (is_prefetch(type)) table.set(i, kind<basic_prefetch<Address>>);
+      else if (is_flush(type)) table.set(i, kind<basic_flush<Address>>);
       else if (type == trace_type::read || type == trace_type::write)
-        kind = records::template index_of<basic_memory_reference<Address>>;
-      else if (type == trace_type::marker) kind = records::template index_of<basic_marker<Address>>;
+        table.set(i, kind<basic_memory_reference<Address>>);
+      else if (type == trace_type::marker) table.set(i, kind<basic_marker<Address>>);
       else if (type == trace_type::instr_no_fetch || type == trace_type::instr_maybe_fetch)
-        kind = records::template index_of<basic_fetch<Address>>;
-      else if (type == trace_type::encoding) kind = records::template index_of<basic_encoding<Address>>;
-      else if (type == trace_type::instr_bundle) kind = records::template index_of<basic_bundle<Address>>;
-      else if (type == trace_type::thread) kind = records::template index_of<basic_thread<Address>>;
-      else if (type == trace_type::pid) kind = records::template index_of<basic_process<Address>>;
-      else if (type == trace_type::thread_exit) kind = records::template index_of<basic_thread_exit<Address>>;
-      else if (type == trace_type::header) kind = records::template index_of<basic_header<Address>>;
-      else if (type == trace_type::footer) kind = records::template index_of<basic_footer<Address>>;
-      table[i] = static_cast<std::uint8_t>(kind);
+        table.set(i, kind<basic_fetch<Address>>);
+      else if (type == trace_type::encoding) table.set(i, kind<basic_encoding<Address>>);
+      else if (type == trace_type::instr_bundle) table.set(i, kind<basic_bundle<Address>>);
+      else if (type == trace_type::thread) table.set(i, kind<basic_thread<Address>>);
+      else if (type == trace_type::pid) table.set(i, kind<basic_process<Address>>);
+      else if (type == trace_type::thread_exit) table.set(i, kind<basic_thread_exit<Address>>);
+      else if (type == trace_type::header) table.set(i, kind<basic_header<Address>>);
+      else if (type == trace_type::footer) table.set(i, kind<basic_footer<Address>>);
     }
     return table;
   }();
@@ -61,7 +61,7 @@ struct basic_final_format {
     const auto type = static_cast<std::uint16_t>(
         load<trace_type, byte_order>(at + offset_of<basic_entry<Address>>(entry_head::type)));
     if (type >= trace_type_count) return errc::unknown_record;
-    return std::size_t{kinds[type]};
+    return kinds[type];
   }
   static constexpr errc check(record<basic_encoding<Address>, byte_order> item, const context&) noexcept {
     return item[basic_encoding<Address>::size] > sizeof(Address) ? errc::bad_size : errc::ok;

@@ -36,25 +36,25 @@ struct raw_format {
     const record<raw_marker, byte_order> item(at);
     switch (item[raw_marker::type]) {
       case raw_type::memref:
-      case raw_type::memref_high: return records::index_of<raw_memref>;
-      case raw_type::pc: return records::index_of<raw_block>;
-      case raw_type::thread: return records::index_of<raw_thread>;
-      case raw_type::pid: return records::index_of<raw_process>;
-      case raw_type::timestamp: return records::index_of<raw_timestamp>;
+      case raw_type::memref_high: return records::kind<raw_memref>;
+      case raw_type::pc: return records::kind<raw_block>;
+      case raw_type::thread: return records::kind<raw_thread>;
+      case raw_type::pid: return records::kind<raw_process>;
+      case raw_type::timestamp: return records::kind<raw_timestamp>;
       case raw_type::pc_top_bit_or_iflush:
-        if (now.arm32) return records::index_of<raw_iflush>;
-        return records::index_of<raw_block>;
+        if (now.arm32) return records::kind<raw_iflush>;
+        return records::kind<raw_block>;
       case raw_type::extended: break;
     }
     switch (item[raw_marker::ext]) {
-      case raw_extension::header_deprecated: return records::index_of<raw_header_deprecated>;
-      case raw_extension::footer: return records::index_of<raw_footer>;
+      case raw_extension::header_deprecated: return records::kind<raw_header_deprecated>;
+      case raw_extension::footer: return records::kind<raw_footer>;
       case raw_extension::marker:
-        if (item[raw_marker::marker_type] == marker_type::split_value) return records::index_of<raw_split_marker>;
-        return records::index_of<raw_marker>;
-      case raw_extension::meminfo: return records::index_of<raw_meminfo>;
-      case raw_extension::header: return records::index_of<raw_header>;
-      case raw_extension::scatter_gather_base: return records::index_of<raw_scatter_gather_base>;
+        if (item[raw_marker::marker_type] == marker_type::split_value) return records::kind<raw_split_marker>;
+        return records::kind<raw_marker>;
+      case raw_extension::meminfo: return records::kind<raw_meminfo>;
+      case raw_extension::header: return records::kind<raw_header>;
+      case raw_extension::scatter_gather_base: return records::kind<raw_scatter_gather_base>;
     }
     return errc::unknown_record;
   }
@@ -88,7 +88,7 @@ using raw_marker_span = record_span<raw_marker, order::little>;
 
 /// The value of a split marker: both halves.
 [[nodiscard]] constexpr std::uint64_t value_of(record<raw_split_marker, order::little> item) noexcept {
-  return item[raw_split_marker::high] << 32 | (item[raw_split_marker::low] & 0xffffffffU);
+  return item[raw_split_marker::high] << 32 | static_cast<std::uint32_t>(item[raw_split_marker::low]);
 }
 
 /// What the entries at the start of a raw file say; `size` ends at the first unit, which `first_time` is of.

@@ -47,8 +47,7 @@ class trace {
       if (const trace_error error = records.validate()) return error;
       using footer = typename Format::footer;
       const kind_result last = Format::kind_of(bytes_.data() + bytes_.size() - size_of<footer>, records.context());
-      const bool ended = last.code == errc::ok && last.kind == Format::records::template index_of<footer>;
-      return ended ? trace_error{} : trace_error{errc::bad_end, bytes_.size()};
+      return last == Format::records::template kind<footer> ? trace_error{} : trace_error{errc::bad_end, bytes_.size()};
     });
   }
 

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include <backsight/core/offset_of.hpp>
 #include <backsight/perf/features.hpp>
 
 namespace backsight::perf {
@@ -19,7 +20,7 @@ namespace backsight::perf {
 template <order O>
 [[nodiscard]] constexpr result<attribute> read_attribute(byte_view bytes, std::uint64_t offset) noexcept {
   if (bytes.size() < smallest_attribute) return {errc::bad_size, offset};
-  std::size_t stated = load<std::uint32_t, O>(bytes.data() + 4);
+  std::size_t stated = load<std::uint32_t, O>(bytes.data() + offset_of<attribute_record>(attribute_record::size));
   if (stated == 0) stated = smallest_attribute;
   if (stated < smallest_attribute) return {errc::bad_size, offset};
   std::array<std::byte, size_of<attribute_record>> whole{};

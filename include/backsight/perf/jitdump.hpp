@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include <backsight/core/cursor.hpp>
+#include <backsight/core/offset_of.hpp>
 #include <backsight/core/record_range.hpp>
 #include <backsight/perf/records.hpp>
 
@@ -130,13 +131,13 @@ struct jitdump_format {
 
   [[nodiscard]] static constexpr kind_result kind_of(const std::byte* at, const context&) noexcept {
     switch (record<other_record, O>(at)[other_record::id]) {
-      case record_id::code_load: return records::template index_of<code_load_record>;
-      case record_id::code_move: return records::template index_of<code_move_record>;
-      case record_id::debug_info: return records::template index_of<debug_info_record>;
-      case record_id::close: return records::template index_of<close_record>;
-      case record_id::unwinding_info: return records::template index_of<unwinding_info_record>;
+      case record_id::code_load: return records::template kind<code_load_record>;
+      case record_id::code_move: return records::template kind<code_move_record>;
+      case record_id::debug_info: return records::template kind<debug_info_record>;
+      case record_id::close: return records::template kind<close_record>;
+      case record_id::unwinding_info: return records::template kind<unwinding_info_record>;
     }
-    return records::template index_of<other_record>;
+    return records::template kind<other_record>;
   }
 
   /// errc::bad_size where the record is smaller than its members or than what they count.
@@ -190,10 +191,12 @@ class dump {
   if (!little && load<std::uint32_t, order::big>(bytes.data()) != file_magic) return {errc::bad_magic, 0};
   return with_order(little ? order::little : order::big, [&](auto o) -> result<dump> {
     const record<file_header, o()> header(bytes.data());
-    if (header[file_header::version] != 1) return {errc::unsupported_version, 4};
+    if (header[file_header::version] != 1)
+      return {errc::unsupported_version, offset_of<file_header>(file_header::version)};
     dump opened;
     opened.header_size_ = header[file_header::total_size];
-    if (opened.header_size_ < size_of<file_header> || opened.header_size_ > bytes.size()) return {errc::bad_size, 8};
+    if (opened.header_size_ < size_of<file_header> || opened.header_size_ > bytes.size())
+      return {errc::bad_size, offset_of<file_header>(file_header::total_size)};
     opened.bytes_ = bytes;
     opened.order_ = o();
     opened.machine_ = header[file_header::elf_mach];

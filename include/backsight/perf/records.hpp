@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
 #include <type_traits>
 
+#include <backsight/core/kind_table.hpp>
 #include <backsight/core/record_range.hpp>
 #include <backsight/perf/kernel_schema.hpp>
 #include <backsight/perf/user_schema.hpp>
@@ -36,12 +36,12 @@ struct perf_format {
     const auto type = static_cast<std::uint32_t>(head[other_record::type]);
     // Most records are samples: the test spares them the table and the choice by it.
     if (type == static_cast<std::uint32_t>(record_type::sample)) [[likely]]
-      return std::size_t{index<sample_record>};
+      return kind<sample_record>;
     if (type == static_cast<std::uint32_t>(record_type::mmap2) &&
         (head[other_record::misc] & misc::mmap_build_id) != 0) {
-      return std::size_t{index<mmap2_build_id_record>};
+      return kind<mmap2_build_id_record>;
     }
-    return std::size_t{type < kinds.size() ? kinds[type] : index<other_record>};
+    return type < kinds.size() ? kinds[type] : kind<other_record>;
   }
 
   /// errc::bad_size where the record is smaller than its members.
@@ -72,54 +72,53 @@ struct perf_format {
 
  private:
   template <class S>
-  static constexpr std::uint8_t index = static_cast<std::uint8_t>(records::template index_of<S>);
+  static constexpr kind_result kind = records::template kind<S>;
 
   static constexpr auto kinds = [] {
-    std::array<std::uint8_t, user_type_end> table{};
-    for (std::uint8_t& kind : table) kind = index<other_record>;
-    const auto set = [&](record_type type, std::uint8_t kind) { table[static_cast<std::uint32_t>(type)] = kind; };
-    set(record_type::mmap, index<mmap_record>);
-    set(record_type::lost, index<lost_record>);
-    set(record_type::comm, index<comm_record>);
-    set(record_type::exit, index<exit_record>);
-    set(record_type::throttle, index<throttle_record>);
-    set(record_type::unthrottle, index<unthrottle_record>);
-    set(record_type::fork, index<fork_record>);
-    set(record_type::read, index<read_record>);
-    set(record_type::sample, index<sample_record>);
-    set(record_type::mmap2, index<mmap2_record>);
-    set(record_type::aux, index<aux_record>);
-    set(record_type::itrace_start, index<itrace_start_record>);
-    set(record_type::lost_samples, index<lost_samples_record>);
-    set(record_type::context_switch, index<context_switch_record>);
-    set(record_type::switch_cpu_wide, index<switch_cpu_wide_record>);
-    set(record_type::namespaces, index<namespaces_record>);
-    set(record_type::ksymbol, index<ksymbol_record>);
-    set(record_type::bpf_event, index<bpf_event_record>);
-    set(record_type::cgroup, index<cgroup_record>);
-    set(record_type::text_poke, index<text_poke_record>);
-    set(record_type::aux_output_hw_id, index<aux_output_hw_id_record>);
-    set(record_type::callchain_deferred, index<callchain_deferred_record>);
-    set(record_type::header_attr, index<header_attr_record>);
-    set(record_type::event_type, index<event_type_record>);
-    set(record_type::tracing_data, index<tracing_data_record>);
-    set(record_type::build_id, index<build_id_record>);
-    set(record_type::finished_round, index<finished_round_record>);
-    set(record_type::id_index, index<id_index_record>);
-    set(record_type::auxtrace_info, index<auxtrace_info_record>);
-    set(record_type::auxtrace, index<auxtrace_record>);
-    set(record_type::auxtrace_error, index<auxtrace_error_record>);
-    set(record_type::thread_map, index<thread_map_record>);
-    set(record_type::cpu_map, index<cpu_map_record>);
-    set(record_type::stat_config, index<stat_config_record>);
-    set(record_type::stat, index<stat_record>);
-    set(record_type::stat_round, index<stat_round_record>);
-    set(record_type::event_update, index<event_update_record>);
-    set(record_type::time_conv, index<time_conv_record>);
-    set(record_type::header_feature, index<header_feature_record>);
-    set(record_type::compressed, index<compressed_record>);
-    set(record_type::finished_init, index<finished_init_record>);
-    set(record_type::compressed2, index<compressed2_record>);
+    kind_table<records, user_type_end> table(kind<other_record>);
+    const auto set = [&](record_type type, kind_result of) { table.set(static_cast<std::uint32_t>(type), of); };
+    set(record_type::mmap, kind<mmap_record>);
+    set(record_type::lost, kind<lost_record>);
+    set(record_type::comm, kind<comm_record>);
+    set(record_type::exit, kind<exit_record>);
+    set(record_type::throttle, kind<throttle_record>);
+    set(record_type::unthrottle, kind<unthrottle_record>);
+    set(record_type::fork, kind<fork_record>);
+    set(record_type::read, kind<read_record>);
+    set(record_type::sample, kind<sample_record>);
+    set(record_type::mmap2, kind<mmap2_record>);
+    set(record_type::aux, kind<aux_record>);
+    set(record_type::itrace_start, kind<itrace_start_record>);
+    set(record_type::lost_samples, kind<lost_samples_record>);
+    set(record_type::context_switch, kind<context_switch_record>);
+    set(record_type::switch_cpu_wide, kind<switch_cpu_wide_record>);
+    set(record_type::namespaces, kind<namespaces_record>);
+    set(record_type::ksymbol, kind<ksymbol_record>);
+    set(record_type::bpf_event, kind<bpf_event_record>);
+    set(record_type::cgroup, kind<cgroup_record>);
+    set(record_type::text_poke, kind<text_poke_record>);
+    set(record_type::aux_output_hw_id, kind<aux_output_hw_id_record>);
+    set(record_type::callchain_deferred, kind<callchain_deferred_record>);
+    set(record_type::header_attr, kind<header_attr_record>);
+    set(record_type::event_type, kind<event_type_record>);
+    set(record_type::tracing_data, kind<tracing_data_record>);
+    set(record_type::build_id, kind<build_id_record>);
+    set(record_type::finished_round, kind<finished_round_record>);
+    set(record_type::id_index, kind<id_index_record>);
+    set(record_type::auxtrace_info, kind<auxtrace_info_record>);
+    set(record_type::auxtrace, kind<auxtrace_record>);
+    set(record_type::auxtrace_error, kind<auxtrace_error_record>);
+    set(record_type::thread_map, kind<thread_map_record>);
+    set(record_type::cpu_map, kind<cpu_map_record>);
+    set(record_type::stat_config, kind<stat_config_record>);
+    set(record_type::stat, kind<stat_record>);
+    set(record_type::stat_round, kind<stat_round_record>);
+    set(record_type::event_update, kind<event_update_record>);
+    set(record_type::time_conv, kind<time_conv_record>);
+    set(record_type::header_feature, kind<header_feature_record>);
+    set(record_type::compressed, kind<compressed_record>);
+    set(record_type::finished_init, kind<finished_init_record>);
+    set(record_type::compressed2, kind<compressed2_record>);
     return table;
   }();
 };

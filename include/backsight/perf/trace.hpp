@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include <backsight/core/offset_of.hpp>
 #include <backsight/perf/attributes.hpp>
 
 namespace backsight::perf {
@@ -63,7 +64,7 @@ class trace {
     const std::uint64_t header_size = record<pipe_header, O>(bytes_.data())[pipe_header::size];
     trace_error error;
     if (header_size == size_of<pipe_header>) read_pipe<O>();
-    else if (header_size != size_of<file_header>) return {errc::bad_size, 8};
+    else if (header_size != size_of<file_header>) return {errc::bad_size, offset_of<file_header>(file_header::size)};
     else error = read_file<O>();
     if (error) return error;
     if (const auto names = find(feature::event_desc)) note(read_event_names(*names, O, events_));
@@ -97,8 +98,9 @@ class trace {
     const std::uint64_t entry = header[file_header::attr_size], at = header[file_header::attrs_offset],
                         size = header[file_header::attrs_size];
     if (size == 0) return {};
-    if (entry < smallest_attribute + size_of<file_section>) return {errc::bad_size, 16};
-    if (size % entry != 0) return {errc::bad_size, 32};
+    if (entry < smallest_attribute + size_of<file_section>)
+      return {errc::bad_size, offset_of<file_header>(file_header::attr_size)};
+    if (size % entry != 0) return {errc::bad_size, offset_of<file_header>(file_header::attrs_size)};
     if (at > bytes_.size() || size > bytes_.size() - at) return {errc::truncated, bytes_.size()};
     for (std::uint64_t place = at; place != at + size; place += entry) {
       const byte_view all = bytes_.subspan(static_cast<std::size_t>(place), static_cast<std::size_t>(entry));
@@ -197,7 +199,7 @@ class trace {
 /// feature_error().
 [[nodiscard]] inline result<trace> open(byte_view bytes) {
   constexpr std::uint64_t old_magic = 0x454c494646524550;  // "PERFFILE"
-  if (bytes.size() < 8) return {errc::truncated, bytes.size()};
+  if (bytes.size() < bytes_of(file_header::magic)) return {errc::truncated, bytes.size()};
   const auto little = load<std::uint64_t, order::little>(bytes.data()),
              big = load<std::uint64_t, order::big>(bytes.data());
   if (little == old_magic || big == old_magic) return {errc::unsupported_version, 0};

@@ -89,8 +89,8 @@ class kernel_events {
       if (!function || !depth) return false;
       current_.type = entry ? record_type::entry : record_type::exit;
       // uftrace keeps as many bits of both as records have, and widens the address by the kernel's base.
-      current_.address = (*function & 0xffffffffffff) | base_;
-      current_.depth = static_cast<std::uint16_t>(*depth & 0x3ff);
+      current_.address = (*function & largest_address) | base_;
+      current_.depth = static_cast<std::uint16_t>(*depth % depth_levels);
       current_.more = false;
       current_.payload = {};
       return true;

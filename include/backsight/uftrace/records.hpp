@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include <backsight/core/common_when.hpp>
+#include <backsight/core/offset_of.hpp>
 #include <backsight/core/record_range.hpp>
 #include <backsight/uftrace/schema.hpp>
 
@@ -31,7 +32,7 @@ struct task_format {
   static constexpr order byte_order = O;
   static constexpr std::size_t head_bytes = size_of<function_record<O>>;
   template <class S>
-  static constexpr std::size_t index = records::template index_of<S>;
+  static constexpr kind_result kind = records::template kind<S>;
   /// A function without values.
   static constexpr auto common = common_when<function_record<O>, O, std::uint64_t>(
       is(record_head::magic, record_magic), is(record_head::more, false),
@@ -43,9 +44,9 @@ struct task_format {
     const bool more = head[record_head::more];
     switch (head[record_head::type]) {
       case record_type::entry:
-      case record_type::exit: return more ? index<function_with_values<O>> : index<function_record<O>>;
-      case record_type::lost: return index<lost_record<O>>;
-      default: return more ? index<event_with_data<O>> : index<event_record<O>>;
+      case record_type::exit: return more ? kind<function_with_values<O>> : kind<function_record<O>>;
+      case record_type::lost: return kind<lost_record<O>>;
+      default: return more ? kind<event_with_data<O>> : kind<event_record<O>>;
     }
   }
   [[nodiscard]] static constexpr payload_result payload_size(const record<function_with_values<O>, O>& item,
@@ -59,7 +60,8 @@ struct task_format {
   }
   [[nodiscard]] static constexpr payload_result payload_size(const record<event_with_data<O>, O>& item,
                                                              const context&) noexcept {
-    return (std::size_t{item[event_with_data<O>::length]} + 2 + 7) / 8 * 8 - 2;
+    constexpr std::size_t length_size = bytes_of(event_with_data<O>::length);
+    return (length_size + item[event_with_data<O>::length] + 7) / 8 * 8 - length_size;
   }
   /// Goes to the first place, 8 bytes aligned, where several records follow each other with the right magic, times that
   /// do not go back, neither among them nor behind the last good time before the damage, and depths that fit.
@@ -141,12 +143,12 @@ struct perf_format {
     const record<perf_other, O> head(at);
     if (head[perf_head::record_size] < size_of<perf_other>) return errc::bad_size;
     switch (head[perf_head::type]) {
-      case perf_type::context_switch: return records::template index_of<perf_switch>;
+      case perf_type::context_switch: return records::template kind<perf_switch>;
       case perf_type::exit:
-      case perf_type::fork: return records::template index_of<perf_task>;
-      case perf_type::comm: return records::template index_of<perf_comm>;
+      case perf_type::fork: return records::template kind<perf_task>;
+      case perf_type::comm: return records::template kind<perf_comm>;
     }
-    return records::template index_of<perf_other>;
+    return records::template kind<perf_other>;
   }
   template <class S>
   [[nodiscard]] static constexpr payload_result payload_size(const record<S, O>& item, const context&) noexcept {

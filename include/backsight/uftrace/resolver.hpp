@@ -78,9 +78,9 @@ class resolver {
                                                          std::uint64_t address) {
     range& r = ranges_[data_index];
     if (time < r.from || time >= r.until) enter_range(r, data_index, time);
-    const std::uint64_t key = address | std::uint64_t{r.session} << 48;
+    const std::uint64_t key = address | std::uint64_t{r.session} << record_head::address.bits;
     cached& slot = cache_[static_cast<std::size_t>((key * 0x9e3779b97f4a7c15ULL) >> (64 - cache_bits))];
-    if (slot.key == key && address < (std::uint64_t{1} << 48)) [[likely]]
+    if (slot.key == key && address <= largest_address) [[likely]]
       return *slot.found;
     return search(slot, r.session, time, address);
   }
@@ -172,6 +172,8 @@ class resolver {
 
  private:
   static constexpr unsigned cache_bits = 12;
+  /// Sessions that fit into a key above the address; the number behind them is no_session, cut.
+  static constexpr std::uint32_t sessions_in_keys = (1U << (64 - record_head::address.bits)) - 1;
   struct cached {
     std::uint64_t key =
         0;  ///< address, and in the upper 16 bits the session; of an empty slot one that belongs elsewhere
@@ -218,8 +220,8 @@ class resolver {
       }
     }
     if (found == nullptr) found = &unknown_function(address);
-    if (lasting && address < (std::uint64_t{1} << 48) && session_number < 0xffff)
-      slot = {address | std::uint64_t{session_number} << 48, found};
+    if (lasting && address <= largest_address && session_number < sessions_in_keys)
+      slot = {address | std::uint64_t{session_number} << record_head::address.bits, found};
     return *found;
   }
 

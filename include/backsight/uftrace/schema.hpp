@@ -44,9 +44,6 @@ enum class record_type : std::uint8_t { entry, exit, lost, event };
 
 /// `magic` of every record of a task file.
 inline constexpr std::uint8_t record_magic = 5;
-/// Levels that `depth` tells apart: beyond them it begins at 0 again.
-inline constexpr unsigned depth_levels = 1024;
-
 /// The members that every record of a task file (TID.dat) has. The writer builds the second word by shifts, so `type`
 /// lies in its least significant bits in either byte order.
 struct record_head {
@@ -54,10 +51,14 @@ struct record_head {
   static constexpr field<"type", record_type, 2> type{};
   static constexpr field<"more", bool, 1> more{};              ///< a payload follows
   static constexpr field<"magic", std::uint8_t, 3> magic{};    ///< record_magic
-  static constexpr field<"depth", std::uint16_t, 10> depth{};  ///< functions below this one, modulo 1024
+  static constexpr field<"depth", std::uint16_t, 10> depth{};  ///< functions below this one, modulo depth_levels
   static constexpr field<"address", std::uint64_t, 48>
       address{};  ///< of the function; event id; number of lost records
 };
+/// Levels that `depth` tells apart: beyond them it begins at 0 again.
+inline constexpr unsigned depth_levels = 1U << record_head::depth.bits;
+/// The largest address that a record holds.
+inline constexpr std::uint64_t largest_address = (std::uint64_t{1} << record_head::address.bits) - 1;
 
 namespace detail {
 

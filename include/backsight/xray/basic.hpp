@@ -27,8 +27,8 @@ struct basic_format {
   [[nodiscard]] static constexpr kind_result kind_of(const std::byte* at, const context&) noexcept {
     constexpr std::size_t type_at = offset_of<basic_function_record>(basic_function_record::record_type);
     switch (load<std::uint16_t, O>(at + type_at)) {
-      case basic_function: return records::template index_of<basic_function_record>;
-      case basic_argument: return records::template index_of<basic_argument_record>;
+      case basic_function: return records::template kind<basic_function_record>;
+      case basic_argument: return records::template kind<basic_argument_record>;
       default: return errc::unknown_record;
     }
   }

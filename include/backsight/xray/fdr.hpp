@@ -69,25 +69,25 @@ struct fdr_format {
 
   [[nodiscard]] static constexpr kind_result kind_of(const std::byte* at, const context& in) noexcept {
     const record<record_head, O> head(at);
-    if (!head[record_head::discriminant]) return index<function_record>;
+    if (!head[record_head::discriminant]) return kind<function_record>;
     switch (head[record_head::record_kind]) {
-      case metadata_kind::new_buffer: return index<new_buffer_record>;
+      case metadata_kind::new_buffer: return kind<new_buffer_record>;
       case metadata_kind::end_of_buffer:
         if (in.version >= 2) return errc::unknown_record;
-        return index<end_of_buffer_record>;
-      case metadata_kind::new_cpu_id: return index<new_cpu_id_record>;
-      case metadata_kind::tsc_wrap: return index<tsc_wrap_record>;
-      case metadata_kind::wall_clock_time: return index<wall_clock_time_record>;
+        return kind<end_of_buffer_record>;
+      case metadata_kind::new_cpu_id: return kind<new_cpu_id_record>;
+      case metadata_kind::tsc_wrap: return kind<tsc_wrap_record>;
+      case metadata_kind::wall_clock_time: return kind<wall_clock_time_record>;
       case metadata_kind::custom_event:
-        if (in.version >= 5) return index<custom_event_record_v5>;
-        if (in.version == 4) return index<custom_event_record_v4>;
-        return index<custom_event_record_v1>;
-      case metadata_kind::call_argument: return index<call_argument_record>;
-      case metadata_kind::buffer_extents: return index<buffer_extents_record>;
+        if (in.version >= 5) return kind<custom_event_record_v5>;
+        if (in.version == 4) return kind<custom_event_record_v4>;
+        return kind<custom_event_record_v1>;
+      case metadata_kind::call_argument: return kind<call_argument_record>;
+      case metadata_kind::buffer_extents: return kind<buffer_extents_record>;
       case metadata_kind::typed_event:
-        if (in.version >= 5) return index<typed_event_record_v5>;
-        return index<typed_event_record_v2>;
-      case metadata_kind::pid: return index<pid_record>;
+        if (in.version >= 5) return kind<typed_event_record_v5>;
+        return kind<typed_event_record_v2>;
+      case metadata_kind::pid: return kind<pid_record>;
     }
     return errc::unknown_record;
   }
@@ -117,7 +117,7 @@ struct fdr_format {
 
  private:
   template <class S>
-  static constexpr std::size_t index = records::template index_of<S>;
+  static constexpr kind_result kind = records::template kind<S>;
 };
 
 /// A range over the records of a block (or of any run of FDR records); any_record<fdr_format<O>> each.

@@ -60,15 +60,15 @@ struct task_message_format {
   using records = record_list<task_message, fork_message, session_message>;
   using context = no_context;
   static constexpr order byte_order = O;
-  static constexpr std::size_t head_bytes = 8;
+  static constexpr std::size_t head_bytes = offset_of<task_message>(task_message_head::time);
 
   [[nodiscard]] static constexpr kind_result kind_of(const std::byte* at, const context&) noexcept {
     const record<task_message, O> head(at);
     if (head[task_message_head::magic] != task_message_magic) return errc::bad_magic;
     switch (head[task_message_head::type]) {
-      case task_message_type::task: return records::template index_of<task_message>;
-      case task_message_type::fork: return records::template index_of<fork_message>;
-      case task_message_type::session: return records::template index_of<session_message>;
+      case task_message_type::task: return records::template kind<task_message>;
+      case task_message_type::fork: return records::template kind<fork_message>;
+      case task_message_type::session: return records::template kind<session_message>;
     }
     return errc::unknown_record;
   }
@@ -109,7 +109,7 @@ static_assert(record_format<task_message_format<order::little>> && record_format
         event.kind = task_event_kind::session;
         head(message);
         event.sid = text::as_text(
-            item.bytes().subspan(offset_of<session_message>(session_message::sid), session_message::sid.bits / 8));
+            item.bytes().subspan(offset_of<session_message>(session_message::sid), bytes_of(session_message::sid)));
         event.name = text::as_text(message.payload().first(message[session_message::name_length]));
       }
       list.events.push_back(event);

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// first: a kind is made from a schema, not from a number
+#include <backsight/core/record_range.hpp>
+
+using namespace backsight;
+
+struct plain {
+  static constexpr field<"tag", std::uint8_t> tag{};
+  static constexpr layout fields{tag};
+};
+struct long_one {
+  static constexpr bool has_payload = true;
+  static constexpr field<"tag", std::uint8_t> tag{};
+  static constexpr field<"length", std::uint16_t> length{};
+  static constexpr layout fields{tag, length};
+};
+struct format {
+  using records = record_list<plain, long_one>;
+  using context = no_context;
+  static constexpr order byte_order = order::little;
+  static constexpr std::size_t head_bytes = 1;
+#ifdef BACKSIGHT_FAIL
+  static constexpr kind_result kind_of(const std::byte*, const context&) { return records::index_of<plain>; }
+#else
+  static constexpr kind_result kind_of(const std::byte*, const context&) { return records::kind<plain>; }
+#endif
+  static constexpr payload_result payload_size(record<long_one, byte_order> item, const context&) {
+    return std::size_t{item[long_one::length]};
+  }
+};
+
+trace_error validate(byte_view bytes);
+trace_error validate(byte_view bytes) { return record_range<format>(bytes).validate(); }

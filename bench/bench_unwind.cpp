@@ -299,9 +299,8 @@ void walk_by_libdw(benchmark::State& state) {
         ++rows;
         Dwarf_Op* ops = nullptr;
         std::size_t count = 0;
-        const std::byte* rule = made->view().find(at);
-        if (dwarf_frame_cfa(frame, &ops, &count) != 0 || rule == nullptr) return void(++differ);
-        const cfi::rule_view r(rule);
+        const cfi::any_rule r = made->view().find(at);
+        if (dwarf_frame_cfa(frame, &ops, &count) != 0 || !r) return void(++differ);
         if (count != 1 || ops[0].atom != DW_OP_bregx || r[cfi::unwind_rule::shape] != cfi::rule_shape::common) return;
         const bool same = ops[0].number == r[cfi::unwind_rule::cfa_register] &&
                           static_cast<std::int64_t>(ops[0].number2) == r[cfi::unwind_rule::cfa_offset];

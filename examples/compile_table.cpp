@@ -43,9 +43,8 @@ int main(int count, char** words) {
   const auto table = cfi::build_table<arch>(section, {cfi::table_profile::callee_saved, image->build_id()});
   if (!table) return std::printf("%s\n", message(table.error().code)), 1;
   std::printf("%zu bytes of .eh_frame are %zu bytes of table\n", found->bytes.size(), table->bytes().size());
-  const std::byte* rule = table->view().find(std::strtoull(words[2], nullptr, 16));
-  if (rule == nullptr) return std::printf("nothing is known of that address\n"), 0;
-  const cfi::rule_view r(rule);
-  std::printf("cfa = r%u%+d\n", unsigned{r[cfi::unwind_rule::cfa_register]}, r[cfi::unwind_rule::cfa_offset]);
+  const cfi::rule_view<arch> rule(table->view().find(std::strtoull(words[2], nullptr, 16)));
+  if (!rule) return std::printf("nothing is known of that address\n"), 0;
+  std::printf("cfa = r%u%+d\n", unsigned{rule[cfi::unwind_rule::cfa_register]}, rule[cfi::unwind_rule::cfa_offset]);
   // [table]
 }

@@ -57,12 +57,11 @@ int main(int count, char** words) {
 
   std::size_t rows = 0, equal = 0;
   table->view().for_each_row([&](std::uint64_t address, std::uint32_t) {
-    const std::byte* const here = table->view().find(address);
-    const std::byte* const there = found->find(address);
+    const cfi::any_rule here = table->view().find(address);
+    const cfi::any_rule there = found->find(address);
     ++rows;
-    if ((here == nullptr) == (there == nullptr) &&
-        (here == nullptr || std::memcmp(here, there, found->rule_bytes()) == 0))
-      ++equal;
+    const bool both = here && there;
+    if (both ? std::memcmp(here.bytes(), there.bytes(), found->rule_bytes()) == 0 : !here && !there) ++equal;
   });
   std::printf("%zu of %zu rows found in the section\n", equal, rows);
   std::filesystem::remove_all(folder);

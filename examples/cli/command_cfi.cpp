@@ -325,9 +325,8 @@ int write_table(const cfi_options& options) {
 template <class Arch>
 void print_rule(output& out, const cfi::table_view& table, std::uint64_t address) {
   out.print("%" PRIx64 " ", address);
-  const std::byte* rule = table.find(address);
-  if (rule == nullptr) return out.print("none\n");
-  const cfi::rule_view r(rule);
+  const cfi::rule_view<Arch> r(table.find(address));
+  if (!r) return out.print("none\n");
   const char* signal = r[cfi::unwind_rule::signal_frame] ? " S" : "";
   switch (r[cfi::unwind_rule::shape]) {
     case cfi::rule_shape::outermost: return out.print("outermost%s\n", signal);
@@ -337,7 +336,7 @@ void print_rule(output& out, const cfi::table_view& table, std::uint64_t address
       std::map<unsigned, int> saved;
       if (const int words = r[cfi::unwind_rule::return_address_word]; words != 0) saved[Arch::return_address] = words;
       for (std::size_t i = 0; i < Arch::saved.size(); ++i) {
-        const int words = bs::load<std::int8_t, bs::order::little>(rule + cfi::unwind_rule::size + i);
+        const int words = r.saved_word(i);
         if (words != 0) saved[Arch::saved[i]] = words;
       }
       for (const auto& [reg, words] : saved) out.print(" r%u=c%+d", reg, words * word);
@@ -346,7 +345,7 @@ void print_rule(output& out, const cfi::table_view& table, std::uint64_t address
     case cfi::rule_shape::general:
     case cfi::rule_shape::aligned:
     case cfi::rule_shape::signal: {
-      const bs::byte_view text = table.text_of(rule);
+      const bs::byte_view text = table.text_of(r);
       cfi::row row;
       (void)cfi::walk_general_rule(
           text,

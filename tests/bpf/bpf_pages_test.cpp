@@ -43,14 +43,15 @@ class both_forms {
   }
   /// Both say the same of an address.
   [[nodiscard]] bool agree(std::uint64_t address) const {
-    const std::byte* expected = table().find(address);
+    const cfi::any_rule expected = table().find(address);
     const unsigned char* found = plain_find(0, address);
-    if (expected == nullptr || found == nullptr) return (expected == nullptr) == (found == nullptr);
-    const cfi::rule_shape shape = cfi::rule_view(expected)[cfi::unwind_rule::shape];
+    if (!expected || found == nullptr) return !expected && found == nullptr;
+    const cfi::rule_shape shape = expected[cfi::unwind_rule::shape];
     if (shape == cfi::rule_shape::general) return (found[0] & 7) == 3 || (found[0] & 7) == 6;
     // The place of further registers is another one.
     const bool placed = shape == cfi::rule_shape::aligned || shape == cfi::rule_shape::signal;
-    return std::memcmp(expected, found, placed ? 4 : 8) == 0 && std::memcmp(expected + 8, found + 8, 8) == 0;
+    return std::memcmp(expected.bytes(), found, placed ? 4 : 8) == 0 &&
+           std::memcmp(expected.bytes() + 8, found + 8, 8) == 0;
   }
   /// Gives how many addresses were compared: about each row's begin, and far away.
   std::size_t compare() const {

@@ -57,10 +57,10 @@ TEST_CASE("a table of another machine is refused") {
 TEST_CASE("a rule is found by load address") {
   const test::scene s(test::frame_builder{}.fde(bytes<0x0e, 24>));
   const auto found = s.space.find_rule(0x401010);
-  REQUIRE(found.rule != nullptr);
-  CHECK(cfi::rule_view(found.rule)[cfi::unwind_rule::cfa_offset] == 24);
+  REQUIRE(found.rule);
+  CHECK(found.rule[cfi::unwind_rule::cfa_offset] == 24);
   CHECK(found.object->id == 1);
-  CHECK(s.space.find_rule(0x401800).rule == nullptr);
+  CHECK_FALSE(s.space.find_rule(0x401800).rule);
   CHECK(s.space.find_rule(0x401800).object != nullptr);
   CHECK(s.space.find_rule(0x1010).object == nullptr);
 }

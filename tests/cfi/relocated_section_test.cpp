@@ -100,9 +100,9 @@ TEST_CASE("of an object file the functions of one section of code are chosen") {
   const auto table =
       cfi::build_table<cfi::arch::x86_64>(cfi::section<order::little>(text.section().bytes, text.section().info));
   REQUIRE(table);
-  REQUIRE(table->view().find(9) != nullptr);
-  CHECK(cfi::rule_view(table->view().find(9))[cfi::unwind_rule::cfa_offset] == 24);
-  CHECK(table->view().find(10) == nullptr);
+  REQUIRE(table->view().find(9));
+  CHECK(table->view().find(9)[cfi::unwind_rule::cfa_offset] == 24);
+  CHECK_FALSE(table->view().find(10));
 }
 
 TEST_CASE("a relocation of another kind is refused") {

@@ -177,16 +177,16 @@ void check_table(const sframe::section& s, std::size_t& compared) {
       [&](const cfi::row& r, const sframe::function& of, byte_view) {
         for (const std::uint64_t address : {r.begin, r.end - 1}) {
           ++compared;
-          const std::byte* rule = made->view().find(address);
-          if (rule == nullptr || cfi::rule_view(rule)[cfi::unwind_rule::signal_frame] != of.signal_frame) {
+          const cfi::any_rule rule = made->view().find(address);
+          if (!rule || rule[cfi::unwind_rule::signal_frame] != of.signal_frame) {
             ++wrong;
             continue;
           }
-          const cfi::rule_view v(rule);
-          if (v[cfi::unwind_rule::shape] != cfi::rule_shape::common) continue;
+          if (rule[cfi::unwind_rule::shape] != cfi::rule_shape::common) continue;
           const auto* ra = r.rules.find(Arch::return_address);
-          const std::int64_t word = v[cfi::unwind_rule::return_address_word];
-          wrong += v[cfi::unwind_rule::cfa_register] != r.cfa.reg || v[cfi::unwind_rule::cfa_offset] != r.cfa.offset ||
+          const std::int64_t word = rule[cfi::unwind_rule::return_address_word];
+          wrong += rule[cfi::unwind_rule::cfa_register] != r.cfa.reg ||
+                           rule[cfi::unwind_rule::cfa_offset] != r.cfa.offset ||
                            word * 8 != (ra == nullptr ? 0 : ra->value)
                        ? 1U
                        : 0U;

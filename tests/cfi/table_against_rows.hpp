@@ -18,10 +18,9 @@ namespace backsight::test {
 template <class Arch>
 [[nodiscard]] bool agrees(const cfi::table_view& table, std::uint64_t address, const cfi::row* row, const cfi::cie& c,
                           byte_view section) {
-  const std::byte* rule = table.find(address);
-  if (row == nullptr) return rule == nullptr;
-  if (rule == nullptr) return false;
-  const cfi::rule_view r(rule);
+  const cfi::rule_view<Arch> r(table.find(address));
+  if (row == nullptr) return !r;
+  if (!r) return false;
   if (r[cfi::unwind_rule::signal_frame] != c.signal_frame) return false;
   if (r[cfi::unwind_rule::return_address_signed] != row->return_address_signed) return false;
 
@@ -43,7 +42,7 @@ template <class Arch>
       if (at != (ra == nullptr || ra->kind == cfi::rule_kind::same_value ? 0 : ra->value)) return false;
       for (std::size_t i = 0; i < Arch::saved.size(); ++i) {
         if (Arch::saved[i] == c.return_address_register) continue;
-        const std::int64_t saved = load<std::int8_t, order::little>(rule + cfi::unwind_rule::size + i) * word;
+        const std::int64_t saved = r.saved_word(i) * word;
         const cfi::register_rule* expected = row->rules.find(Arch::saved[i]);
         const bool unchanged = expected == nullptr || expected->kind == cfi::rule_kind::same_value;
         if (unchanged ? saved != 0 : expected->kind != cfi::rule_kind::at_cfa_offset || expected->value != saved)
@@ -60,7 +59,7 @@ template <class Arch>
     case cfi::rule_shape::general:
     case cfi::rule_shape::aligned:
     case cfi::rule_shape::signal: {
-      const byte_view text = table.text_of(rule);
+      const byte_view text = table.text_of(r);
       const auto same = [&](const cfi::expression_ref& a, const cfi::expression_ref& b) {
         const byte_view x = text.subspan(static_cast<std::size_t>(a.offset), a.size);
         const byte_view y = section.subspan(static_cast<std::size_t>(b.offset), b.size);

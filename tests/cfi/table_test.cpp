@@ -57,8 +57,8 @@ TEST_CASE("a table agrees with the interpreter on every row of every sample, in 
 TEST_CASE("a table is found by address, gaps and ends included") {
   const cfi::table t = build(test::frame_builder{}.fde(bytes<0x41, 0x0e, 16>).fde(bytes<0x41, 0x0e, 24>, 0x80));
   const auto offset = [&](std::uint64_t address) {
-    const std::byte* rule = t.view().find(address);
-    return rule == nullptr ? -1 : cfi::rule_view(rule)[cfi::unwind_rule::cfa_offset];
+    const cfi::any_rule rule = t.view().find(address);
+    return !rule ? -1 : rule[cfi::unwind_rule::cfa_offset];
   };
   CHECK(offset(0xfff) == -1);
   CHECK(offset(0x1000) == 8);
@@ -79,10 +79,10 @@ TEST_CASE("a long function and code far apart need no room in between") {
   built.entry(built.view().size() + 4, far.view());
   const cfi::table t = build(built);
   CHECK(t.bytes().size() < 1000);
-  CHECK(cfi::rule_view(t.view().find(0x12345678))[cfi::unwind_rule::cfa_offset] == 16);
-  CHECK(cfi::rule_view(t.view().find((std::uint64_t{1} << 50) + 2))[cfi::unwind_rule::cfa_offset] == 32);
-  CHECK(t.view().find((std::uint64_t{1} << 50) + 16) == nullptr);
-  CHECK(t.view().find((std::uint64_t{1} << 40) + 0x1000) == nullptr);
+  CHECK(t.view().find(0x12345678)[cfi::unwind_rule::cfa_offset] == 16);
+  CHECK(t.view().find((std::uint64_t{1} << 50) + 2)[cfi::unwind_rule::cfa_offset] == 32);
+  CHECK_FALSE(t.view().find((std::uint64_t{1} << 50) + 16));
+  CHECK_FALSE(t.view().find((std::uint64_t{1} << 40) + 0x1000));
 }
 
 TEST_CASE("more rules than one byte numbers are reached through the ids in front") {
@@ -95,9 +95,9 @@ TEST_CASE("more rules than one byte numbers are reached through the ids in front
   const cfi::table t = build(built);
   CHECK(t.view().header()[cfi::table_header::rare_ids] == 2);
   for (unsigned i = 0; i < 400; ++i) {
-    const std::byte* rule = t.view().find(0x1000 + i * 0x100 + 7);
-    REQUIRE(rule != nullptr);
-    CHECK(cfi::rule_view(rule)[cfi::unwind_rule::cfa_offset] == static_cast<std::int32_t>(i));
+    const cfi::any_rule rule = t.view().find(0x1000 + i * 0x100 + 7);
+    REQUIRE(rule);
+    CHECK(rule[cfi::unwind_rule::cfa_offset] == static_cast<std::int32_t>(i));
   }
 }
 
@@ -105,13 +105,12 @@ namespace {
 
 /// The rule for an address, as general rules tell it: the CFA and each register's kind and value.
 std::string rule_at(const cfi::table& t, std::uint64_t address) {
-  const std::byte* rule = t.view().find(address);
-  if (rule == nullptr) return "none";
-  const cfi::rule_view r(rule);
+  const cfi::rule_view<arch> r(t.view().find(address));
+  if (!r) return "none";
   if (!cfi::has_text(r[cfi::unwind_rule::shape])) return "not general";
   std::string text;
   const trace_error error = cfi::walk_general_rule(
-      t.view().text_of(rule),
+      t.view().text_of(r),
       [&](const cfi::cfa_rule& cfa, std::uint64_t column) {
         text = std::to_string(column) + ": r" + std::to_string(cfa.reg) + '+' + std::to_string(cfa.offset);
         return true;
@@ -125,15 +124,14 @@ std::string rule_at(const cfi::table& t, std::uint64_t address) {
 }
 /// The same of a common rule: the CFA, the return address and the saved registers, in words.
 std::string common_at(const cfi::table& t, std::uint64_t address) {
-  const std::byte* rule = t.view().find(address);
-  if (rule == nullptr) return "none";
-  const cfi::rule_view r(rule);
+  const cfi::rule_view<arch> r(t.view().find(address));
+  if (!r) return "none";
   if (r[cfi::unwind_rule::shape] != cfi::rule_shape::common) return "not common";
   std::string text = "r" + std::to_string(r[cfi::unwind_rule::cfa_register]) + '+' +
                      std::to_string(r[cfi::unwind_rule::cfa_offset]) + " ra" +
                      std::to_string(r[cfi::unwind_rule::return_address_word]);
   for (std::size_t i = 0; i < arch::saved.size(); ++i) {
-    const int word = load<std::int8_t, order::little>(rule + cfi::unwind_rule::size + i);
+    const int word = r.saved_word(i);
     if (word != 0) text += " r" + std::to_string(arch::saved[i]) + ":" + std::to_string(word);
   }
   return text;
@@ -199,7 +197,7 @@ TEST_CASE("a table takes as many rules and rows as it has room for, and refuses 
     }
     const auto made = cfi::build_table<arch>(built.section());
     if (made) {
-      CHECK(cfi::rule_view(made->view().find(0x1000 + (count - 1) * 0x100))[cfi::unwind_rule::cfa_offset] ==
+      CHECK(made->view().find(0x1000 + (count - 1) * 0x100)[cfi::unwind_rule::cfa_offset] ==
             static_cast<std::int32_t>(count - 1));
     }
     return made.error();
@@ -226,17 +224,13 @@ TEST_CASE("rows may begin at every address, and 16 bytes apart") {
         std::size_t wrong = 0;
         for (unsigned i = 0; i < count; ++i) {
           for (const unsigned into : {0U, distance - 1}) {
-            const std::byte* rule = t.view().find(0x1000 + i * distance + into);
-            wrong +=
-                rule == nullptr || cfi::rule_view(rule)[cfi::unwind_rule::cfa_offset] != static_cast<int>(offset_of(i))
-                    ? 1U
-                    : 0U;
+            const cfi::any_rule rule = t.view().find(0x1000 + i * distance + into);
+            wrong += !rule || rule[cfi::unwind_rule::cfa_offset] != static_cast<int>(offset_of(i)) ? 1U : 0U;
           }
         }
         CHECK(wrong == 0);
-        CHECK(cfi::rule_view(t.view().find(0x8fff))[cfi::unwind_rule::cfa_offset] ==
-              static_cast<int>(offset_of(count - 1)));
-        CHECK(t.view().find(0x9000) == nullptr);
+        CHECK(t.view().find(0x8fff)[cfi::unwind_rule::cfa_offset] == static_cast<int>(offset_of(count - 1)));
+        CHECK_FALSE(t.view().find(0x9000));
         std::vector<std::uint64_t> begins;
         t.view().for_each_row([&](std::uint64_t begin, std::uint32_t) { begins.push_back(begin); });
         REQUIRE(begins.size() == count + 1);
@@ -274,10 +268,10 @@ TEST_CASE("rows that follow each other in many functions are one row of the tabl
   std::size_t wrong = 0, count = 0;
   std::uint64_t before = 0;
   t.view().for_each_row([&](std::uint64_t begin, std::uint32_t number) {
-    const std::byte* rule = t.view().find(begin);
-    const std::byte* last = begin == before ? rule : t.view().find(begin - 1);
-    wrong += begin <= before || (rule == nullptr) != (number == cfi::table_view::no_rule) || rule == last ||
-                     (rule != nullptr && rule != t.view().rule(number))
+    const cfi::any_rule rule = t.view().find(begin);
+    const cfi::any_rule last = begin == before ? rule : t.view().find(begin - 1);
+    wrong += begin <= before || !rule != (number == cfi::table_view::no_rule) || rule == last ||
+                     (rule && rule != t.view().rule(number))
                  ? 1U
                  : 0U;
     before = begin;
@@ -296,10 +290,10 @@ TEST_CASE("a gap up to the end of a page and the function behind it are found, h
     built.fde_at(0x1000, bytes<0x41, 0x0e, 16>, 0xff5).fde_at(0x2000, bytes<0>, size);
     const cfi::table t = build(built);
     CHECK(common_at(t, 0x1ff4) == "r7+16 ra-1");
-    for (std::uint64_t address = 0x1ff5; address < 0x2000; ++address) CHECK(t.view().find(address) == nullptr);
+    for (std::uint64_t address = 0x1ff5; address < 0x2000; ++address) CHECK_FALSE(t.view().find(address));
     for (const std::uint64_t at : {std::uint64_t{0}, std::uint64_t{1}, size / 2, size - 1})
       CHECK(common_at(t, 0x2000 + at) == "r7+8 ra-1");
-    CHECK(t.view().find(0x2000 + size) == nullptr);
+    CHECK_FALSE(t.view().find(0x2000 + size));
     std::vector<std::uint64_t> begins;
     t.view().for_each_row([&](std::uint64_t begin, std::uint32_t) { begins.push_back(begin); });
     CHECK(begins == std::vector<std::uint64_t>{0x1000, 0x1001, 0x1ff5, 0x2000, 0x2000 + size});
@@ -314,11 +308,11 @@ TEST_CASE("of overlapping FDEs the one with the nearest start counts, and behind
   CHECK(common_at(t, 0x10ff) == "r7+8 ra-1");
   CHECK(common_at(t, 0x1100) == "r7+32 ra-1");
   CHECK(common_at(t, 0x11ff) == "r7+32 ra-1");
-  CHECK(t.view().find(0x1200) == nullptr);
-  CHECK(t.view().find(0x1350) == nullptr);
+  CHECK_FALSE(t.view().find(0x1200));
+  CHECK_FALSE(t.view().find(0x1350));
   CHECK(common_at(t, 0x1380) == "r7+64 ra-1");
   CHECK(common_at(t, 0x157f) == "r7+64 ra-1");
-  CHECK(t.view().find(0x1580) == nullptr);
+  CHECK_FALSE(t.view().find(0x1580));
 }
 
 TEST_CASE("an FDE that fails behind its first rows leaves none of them") {
@@ -329,7 +323,7 @@ TEST_CASE("an FDE that fails behind its first rows leaves none of them") {
                          .fde(bytes<0x41, 0x0e, 32>);
   const cfi::table t = build(built);
   CHECK(common_at(t, 0x10ff) == "r7+16 ra-1");
-  for (std::uint64_t address = 0x1100; address < 0x1200; ++address) CHECK(t.view().find(address) == nullptr);
+  for (std::uint64_t address = 0x1100; address < 0x1200; ++address) CHECK_FALSE(t.view().find(address));
   CHECK(common_at(t, 0x1200) == "r7+8 ra-1");
   CHECK(common_at(t, 0x1201) == "r7+32 ra-1");
   CHECK(t.view().row_count() == 6);
@@ -344,9 +338,9 @@ TEST_CASE("an FDE in error is left out and reported, the others stay") {
   REQUIRE(t);
   REQUIRE(errors.size() == 1);
   CHECK(errors[0].code == errc::unknown_record);
-  CHECK(t->view().find(0x1050) != nullptr);
-  CHECK(t->view().find(0x1150) == nullptr);
-  CHECK(t->view().find(0x1250) != nullptr);
+  CHECK(t->view().find(0x1050));
+  CHECK_FALSE(t->view().find(0x1150));
+  CHECK(t->view().find(0x1250));
 }
 
 TEST_CASE("where two sections have an answer the first one counts") {
@@ -356,8 +350,8 @@ TEST_CASE("where two sections have an answer the first one counts") {
   const auto t = cfi::build_table<arch>(std::span<const cfi::section<order::little>>(sections), {},
                                         [](const trace_error&, std::uint32_t) {});
   REQUIRE(t);
-  CHECK(cfi::rule_view(t->view().find(0x1010))[cfi::unwind_rule::cfa_offset] == 16);
-  CHECK(cfi::rule_view(t->view().find(0x1110))[cfi::unwind_rule::cfa_offset] == 48);
+  CHECK(t->view().find(0x1010)[cfi::unwind_rule::cfa_offset] == 16);
+  CHECK(t->view().find(0x1110)[cfi::unwind_rule::cfa_offset] == 48);
 }
 
 TEST_CASE("a saved table opens anywhere and keeps its build-id") {
@@ -369,7 +363,7 @@ TEST_CASE("a saved table opens anywhere and keeps its build-id") {
   moved.insert(moved.end(), made->bytes().begin(), made->bytes().end());
   const auto opened = cfi::table_view::open(byte_view(moved).subspan(1));
   REQUIRE(opened);
-  CHECK(opened->find(0x1010) != nullptr);
+  CHECK(opened->find(0x1010));
   CHECK(std::equal(id.begin(), id.end(), opened->build_id().begin(), opened->build_id().end()));
   CHECK(opened->profile() == cfi::table_profile::all);
   CHECK(opened->machine() == 62);
@@ -426,8 +420,8 @@ std::size_t frames_that_differ(const cfi::table_view& table, std::size_t& count)
   std::size_t differ = 0;
   const mixed_words memory;
   for (std::size_t i = 0; i < table.rule_count(); ++i) {
-    const std::byte* rule = table.rule(i);
-    if (!cfi::detail::is_placed(cfi::detail::shape_of(rule))) continue;
+    const cfi::rule_view<Arch> rule(table.rule(i));
+    if (!cfi::detail::is_placed(rule[cfi::unwind_rule::shape])) continue;
     for (std::uint64_t seed = 1; seed <= 64; ++seed, ++count) {
       cfi::frame<Arch> placed;
       for (std::size_t reg = 0; reg < placed.value.size(); ++reg) placed.value[reg] = seed * 0x10000 + reg * 0x808;
@@ -435,8 +429,8 @@ std::size_t frames_that_differ(const cfi::table_view& table, std::size_t& count)
       if (seed % 4 == 0) placed.where[cfi::frame<Arch>::columns[Arch::frame_pointer]] = seed * 8;
       cfi::frame<Arch> by_text = placed;
       const cfi::stop a = cfi::detail::step_placed(placed, table, rule, memory);
-      const cfi::stop b = cfi::apply_general(by_text, table.text_of(rule),
-                                             cfi::rule_view(rule)[cfi::unwind_rule::signal_frame], memory);
+      const cfi::stop b =
+          cfi::apply_general(by_text, table.text_of(rule), rule[cfi::unwind_rule::signal_frame], memory);
       bool same =
           a == b && placed.pc == by_text.pc && placed.pc_is_next == by_text.pc_is_next && placed.how == by_text.how;
       for (std::uint64_t reg = 0; reg < Arch::register_count; ++reg)
@@ -451,7 +445,7 @@ std::size_t frames_that_differ(const cfi::table_view& table, std::size_t& count)
 
 TEST_CASE("frames of aligned stacks and of signals are worked out when a table is built") {
   const auto shape_at = [](const cfi::table& t, std::uint64_t address) {
-    return cfi::detail::shape_of(t.view().find(address));
+    return t.view().find(address)[cfi::unwind_rule::shape];
   };
   // What GCC writes of a function that aligns its stack: def_cfa_expression breg6 -8, deref; rbp at breg6 0, rbx at
   // -16.
@@ -459,7 +453,7 @@ TEST_CASE("frames of aligned stacks and of signals are worked out when a table i
   const cfi::table a = build(test::frame_builder{}.fde(aligned));
   CHECK(shape_at(a, 0x1002) == cfi::rule_shape::common);
   REQUIRE(shape_at(a, 0x1010) == cfi::rule_shape::aligned);
-  const cfi::rule_view r(a.view().find(0x1010));
+  const cfi::rule_view<arch> r(a.view().find(0x1010));
   CHECK(r[cfi::unwind_rule::cfa_register] == 6);
   CHECK(r[cfi::unwind_rule::cfa_saved]);
   CHECK(r[cfi::unwind_rule::cfa_word] == -1);
@@ -752,7 +746,7 @@ TEST_CASE("a table that was changed anywhere is refused, or gives rules of its o
         continue;
       }
       ++opened;
-      const auto is_rule = [&](const std::byte* rule) {
+      const auto is_rule = [&](cfi::any_rule rule) {
         for (std::size_t n = 0; n < view->rule_count(); ++n) {
           if (rule == view->rule(n)) return true;
         }
@@ -760,8 +754,8 @@ TEST_CASE("a table that was changed anywhere is refused, or gives rules of its o
       };
       std::size_t strange = 0;
       for (std::uint64_t address = 0xf00; address < 0x1300; address += 7) {
-        const std::byte* rule = view->find(address);
-        strange += rule != nullptr && !is_rule(rule) ? 1U : 0U;
+        const cfi::any_rule rule = view->find(address);
+        strange += rule && !is_rule(rule) ? 1U : 0U;
       }
       view->for_each_row([&](std::uint64_t, std::uint32_t rule) {
         strange += rule != cfi::table_view::no_rule && rule >= view->rule_count() ? 1U : 0U;

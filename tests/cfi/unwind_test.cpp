@@ -257,7 +257,7 @@ TEST_CASE("a rule of a table that counts the CFA from a register that frames do 
   REQUIRE(made);
   for (const unsigned reg : {17U, 18U, 127U}) {
     std::vector<std::byte> forged(made->bytes().begin(), made->bytes().end());
-    const auto rule = static_cast<std::size_t>(made->view().rule(0) - made->bytes().data());
+    const auto rule = static_cast<std::size_t>(made->view().rule(0).bytes() - made->bytes().data());
     mutable_record<cfi::unwind_rule, order::little>(forged.data() + rule)
         .set(cfi::unwind_rule::cfa_register, static_cast<std::uint8_t>(reg));
     store<order::little>(forged.data() + 8, checksum(byte_view(forged).subspan(16)));

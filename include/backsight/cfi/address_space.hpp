@@ -24,8 +24,9 @@ struct mapped_object {
 };
 
 /// A rule and whether there is a mapped object for the address at all.
+template <class Arch>
 struct found_rule {
-  const std::byte* rule = nullptr;             ///< Null: no call frame information.
+  rule_view<Arch> rule;                        ///< None: no call frame information.
   const cfi::mapped_object* object = nullptr;  ///< Null: no mapped object.
 };
 
@@ -75,10 +76,10 @@ class address_space {
     return address >= m.begin && address < m.end ? &m : nullptr;
   }
   /// The rule for a load address.
-  [[nodiscard]] found_rule find_rule(std::uint64_t address) const noexcept {
+  [[nodiscard]] found_rule<Arch> find_rule(std::uint64_t address) const noexcept {
     const mapped_object* m = find(address);
     if (m == nullptr) return {};
-    return {m->table.find(address - m->bias), m};
+    return {rule_view<Arch>(m->table.find(address - m->bias)), m};
   }
 
   [[nodiscard]] const std::vector<mapped_object>& objects() const noexcept { return objects_; }

@@ -74,11 +74,12 @@ class batch_lane {
     item.pcs[item.result.count] = pc_;
     if constexpr (is_no_cache<Cache>) {
       object_ = find_near(*item.space, object_, address_);
-      return follow(object_ == nullptr ? nullptr : object_->table.find(address_ - object_->bias), cache);
+      return follow(rule_view<Arch>(object_ == nullptr ? any_rule() : object_->table.find(address_ - object_->bias)),
+                    cache);
     } else {
       const auto& entry = cache[cache.place(pc_)];
       if (entry.is(address_, item.space->stamp())) [[likely]]
-        return follow(entry.rule.data(), cache);
+        return follow(rule_view<Arch>(entry.rule.data()), cache);
       return look_up_in_table(cache);
     }
   }
@@ -87,14 +88,14 @@ class batch_lane {
   template <class Cache>
   [[nodiscard, gnu::noinline]] bool look_up_in_table(Cache& cache) noexcept {
     object_ = find_near(*item.space, object_, address_);
-    const std::byte* rule = object_ == nullptr ? nullptr : object_->table.find(address_ - object_->bias);
-    if (rule != nullptr) rule = keep(*item.space, address_, rule, cache[cache.place(pc_)]);
+    rule_view<Arch> rule(object_ == nullptr ? any_rule() : object_->table.find(address_ - object_->bias));
+    if (rule) rule = keep(*item.space, address_, rule, cache[cache.place(pc_)]);
     return follow(rule, cache);
   }
-  /// Goes on by the frame's rule; null when there is none.
+  /// Goes on by the frame's rule, where there is one.
   template <class Cache>
-  [[nodiscard]] bool follow(const std::byte* rule, Cache& cache) noexcept {
-    if (rule != nullptr) [[likely]] {
+  [[nodiscard]] bool follow(rule_view<Arch> rule, Cache& cache) noexcept {
+    if (rule) [[likely]] {
       cfa_ = usual_cfa(item.start, rule, stack_pointer_, frame_pointer_at_, item.memory);
       return_address_at_ = usual_return_address_at<Arch>(rule, cfa_);
       if (cfa_ != 0 && return_address_at_ != cfa_) [[likely]] {
@@ -105,19 +106,19 @@ class batch_lane {
       if (locate_placed_frame(item.start, rule, stack_pointer_, frame_pointer_at_, item.memory, at)) {
         cfa_ = at.cfa;
         return_address_at_ = at.return_address_at;
-        of_signal_ = rule_view(rule)[unwind_rule::signal_frame];
+        of_signal_ = rule[unwind_rule::signal_frame];
         return ask_for_return_address(rule, at.places);
       }
     }
-    if (rule == nullptr || shape_of(rule) == rule_shape::outermost) {
+    if (!rule || rule[unwind_rule::shape] == rule_shape::outermost) {
       ++item.result.count;
-      return end(rule != nullptr ? stop::outermost : object_ != nullptr ? stop::no_information : stop::no_object);
+      return end(rule ? stop::outermost : object_ != nullptr ? stop::no_information : stop::no_object);
     }
     return walk_again(cache);
   }
-  [[nodiscard]] bool ask_for_return_address(const std::byte* rule, std::uint64_t places) noexcept {
+  [[nodiscard]] bool ask_for_return_address(rule_view<Arch> rule, std::uint64_t places) noexcept {
     prefetch(item.memory, return_address_at_);
-    update_place<Arch>(frame_pointer_at_, rule + unwind_rule::size, fp_column, places);
+    update_place<Arch>(frame_pointer_at_, rule.lanes(), fp_column, places);
     ++item.result.count;
     return true;
   }

@@ -150,8 +150,8 @@ class bpf_page_writer : table_parts {
     append(rules_, rule_count_ * rule_bytes_);
     align(list_bytes);
     for (std::size_t i = 0; i < rule_count_; ++i) {
-      const byte_view text = general_at(rules_ + i * rule_bytes_);
-      const rule_shape shape = rule_view(rules_ + i * rule_bytes_)[unwind_rule::shape];
+      const byte_view text = general_at(any_rule(rules_ + i * rule_bytes_));
+      const rule_shape shape = any_rule(rules_ + i * rule_bytes_)[unwind_rule::shape];
       std::byte* const rule = made_.bytes.data() + rules + i * rule_bytes_;
       if (shape == rule_shape::general) {
         const auto number = plt_number(text);

@@ -134,7 +134,7 @@ inline int unw_get_reg(const unw_cursor_t* cursor, unw_regnum_t reg, unw_word_t*
 /// 1 when the frame was interrupted by a signal, or is the first: its pc is no return address.
 [[nodiscard]] inline int unw_is_signal_frame(const unw_cursor_t* cursor) noexcept {
   const auto found = cursor->objects->find_rule(cursor->frame.lookup_address());
-  return found.rule != nullptr && cfi::rule_view(found.rule)[cfi::unwind_rule::signal_frame] ? 1 : 0;
+  return found.rule && found.rule[cfi::unwind_rule::signal_frame] ? 1 : 0;
 }
 
 /// Writes the pcs of the calling thread's frames, the calling function's first; gives their number.

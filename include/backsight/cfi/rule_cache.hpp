@@ -58,34 +58,34 @@ template <class Arch>
 
 /// Keeps a rule in the cache; gives the copy.
 template <class Arch, class Entry>
-[[nodiscard]] inline const std::byte* keep(const address_space<Arch>& space, std::uint64_t address,
-                                           const std::byte* rule, Entry& entry) noexcept {
+[[nodiscard]] inline rule_view<Arch> keep(const address_space<Arch>& space, std::uint64_t address, rule_view<Arch> rule,
+                                          Entry& entry) noexcept {
   entry.address = address;
   entry.stamp = space.stamp() & 0xffffffffffffU;
-  std::memcpy(entry.rule.data(), rule, entry.rule.size());
-  return entry.rule.data();
+  std::memcpy(entry.rule.data(), rule.bytes(), entry.rule.size());
+  return rule_view<Arch>(entry.rule.data());
 }
 
 /// Looks a rule up in the tables and keeps it in the cache.
 template <class Arch, class Entry>
-[[nodiscard, gnu::noinline]] found_rule fill(const address_space<Arch>& space, std::uint64_t address,
-                                             Entry& entry) noexcept {
-  const found_rule found = space.find_rule(address);
-  if (found.rule == nullptr) return found;
+[[nodiscard, gnu::noinline]] found_rule<Arch> fill(const address_space<Arch>& space, std::uint64_t address,
+                                                   Entry& entry) noexcept {
+  const found_rule<Arch> found = space.find_rule(address);
+  if (!found.rule) return found;
   return {keep(space, address, found.rule, entry), found.object};
 }
 
 /// The bytes of the rule for a frame, through the cache where there is one. The cache's place follows from the pc, so
 /// that it is known one instruction before the address to look up is.
 template <class Arch, class Cache>
-[[nodiscard]] inline found_rule look_up(const address_space<Arch>& space, std::uint64_t pc, std::uint64_t address,
-                                        Cache& cache) noexcept {
+[[nodiscard]] inline found_rule<Arch> look_up(const address_space<Arch>& space, std::uint64_t pc, std::uint64_t address,
+                                              Cache& cache) noexcept {
   if constexpr (is_no_cache<Cache>) {
     return space.find_rule(address);
   } else {
     auto& entry = cache[cache.place(pc)];
     if (entry.is(address, space.stamp())) [[likely]]
-      return {entry.rule.data(), nullptr};
+      return {rule_view<Arch>(entry.rule.data()), nullptr};
     return fill(space, address, entry);
   }
 }
@@ -98,20 +98,20 @@ class rule_finder {
   rule_finder(const address_space<Arch>& space, Cache& cache, std::uint64_t pc) noexcept
       : space_(&space), cache_(&cache), stamp_(space.stamp()), guess_(&cache[cache.place(pc)]) {}
 
-  /// The rule of the guessed entry; null when that is another address's.
-  [[nodiscard]] const std::byte* guess(std::uint64_t address) const noexcept {
-    return guess_->is(address, stamp_) ? guess_->rule.data() : nullptr;
+  /// The rule of the guessed entry; none when that is another address's.
+  [[nodiscard]] rule_view<Arch> guess(std::uint64_t address) const noexcept {
+    return rule_view<Arch>(guess_->is(address, stamp_) ? guess_->rule.data() : nullptr);
   }
   /// Goes on to the caller, once a guess was right.
   void next() noexcept { guess_ = &(*cache_)[guess_->after]; }
   /// The rule for a frame where the guess was wrong, which will be right the next time for its callee; null when the
   /// cache has none.
-  [[nodiscard]] const std::byte* recall(std::uint64_t pc, std::uint64_t address, std::uint64_t callee) noexcept {
+  [[nodiscard]] rule_view<Arch> recall(std::uint64_t pc, std::uint64_t address, std::uint64_t callee) noexcept {
     const std::uint16_t place = cache_->place(pc);
     guess_ = &(*cache_)[place];
-    if (!guess_->is(address, stamp_)) return nullptr;
+    if (!guess_->is(address, stamp_)) return {};
     (*cache_)[cache_->place(callee)].after = place;
-    return guess_->rule.data();
+    return rule_view<Arch>(guess_->rule.data());
   }
 
  private:
@@ -126,12 +126,12 @@ template <class Arch, class Cache>
 class rule_finder<Arch, Cache> {
  public:
   rule_finder(const address_space<Arch>& space, Cache&, std::uint64_t) noexcept : space_(&space) {}
-  [[nodiscard]] const std::byte* guess(std::uint64_t address) noexcept {
+  [[nodiscard]] rule_view<Arch> guess(std::uint64_t address) noexcept {
     object_ = find_near(*space_, object_, address);
-    return object_ == nullptr ? nullptr : object_->table.find(address - object_->bias);
+    return rule_view<Arch>(object_ == nullptr ? any_rule() : object_->table.find(address - object_->bias));
   }
   void next() const noexcept {}
-  [[nodiscard]] const std::byte* recall(std::uint64_t, std::uint64_t, std::uint64_t) const noexcept { return nullptr; }
+  [[nodiscard]] rule_view<Arch> recall(std::uint64_t, std::uint64_t, std::uint64_t) const noexcept { return {}; }
 
  private:
   const address_space<Arch>* space_;

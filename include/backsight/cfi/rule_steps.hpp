@@ -19,7 +19,7 @@ namespace backsight::cfi::detail {
 /// The CFA and the place of the return address, once the rule is known and before memory is read.
 template <class Arch>
 struct located {
-  const std::byte* rule = nullptr;
+  rule_view<Arch> rule;
   std::uint64_t cfa = 0;
   std::uint64_t places = 0;  // What lanes count from.
   std::uint64_t return_address_at = 0;
@@ -33,11 +33,10 @@ template <class Arch>
 
 /// By a rule of shape `aligned` or `signal`, whose register has the value `base`. False where the CFA cannot be read.
 template <class Arch, class Memory>
-[[nodiscard]] inline bool locate_placed(const std::byte* rule, std::uint64_t base, Memory& memory,
+[[nodiscard]] inline bool locate_placed(rule_view<Arch> r, std::uint64_t base, Memory& memory,
                                         located<Arch>& out) noexcept {
-  const rule_view r(rule);
   const std::uint64_t at = add_words<Arch>(base, r[unwind_rule::cfa_word]);
-  out.rule = rule;
+  out.rule = r;
   out.cfa = at;
   if (r[unwind_rule::cfa_saved]) {
     const std::optional<std::uint64_t> read = memory(at);
@@ -53,9 +52,7 @@ template <class Arch, class Memory>
 
 /// By a rule of shape `common`, `aligned` or `signal`.
 template <class Arch, class Memory>
-[[nodiscard]] inline stop locate(const frame<Arch>& f, const std::byte* rule, Memory& memory,
-                                 located<Arch>& out) noexcept {
-  const rule_view r(rule);
+[[nodiscard]] inline stop locate(const frame<Arch>& f, rule_view<Arch> r, Memory& memory, located<Arch>& out) noexcept {
   const std::uint8_t reg = r[unwind_rule::cfa_register];
   std::uint64_t base = f.value[Arch::stack_pointer];
   if (reg != Arch::stack_pointer) {
@@ -67,8 +64,8 @@ template <class Arch, class Memory>
     base = *value;
   }
   if (r[unwind_rule::shape] != rule_shape::common) [[unlikely]]
-    return locate_placed(rule, base, memory, out) ? stop::none : stop::unreadable;
-  out.rule = rule;
+    return locate_placed(r, base, memory, out) ? stop::none : stop::unreadable;
+  out.rule = r;
   out.cfa =
       dwarf::wrap(base + static_cast<std::uint64_t>(std::int64_t{r[unwind_rule::cfa_offset]}), Arch::address_size);
   out.places = out.cfa;
@@ -97,24 +94,22 @@ template <class Arch, class Memory, class Recover>
   if (pc == f.pc && at.cfa <= f.value[Arch::stack_pointer]) [[unlikely]]
     return stop::no_progress;
   recover();
-  update_places(f, at.rule + unwind_rule::size, at.places);
+  update_places(f, at.rule.lanes(), at.places);
   f.value[Arch::stack_pointer] = at.cfa;
   f.value[Arch::return_address] = return_address;
   f.pc = pc;
-  f.pc_is_next = rule_view(at.rule)[unwind_rule::signal_frame];
+  f.pc_is_next = at.rule[unwind_rule::signal_frame];
   f.how = found_by::call_frame_information;
   return stop::none;
 }
 
-[[nodiscard]] inline rule_shape shape_of(const std::byte* rule) noexcept { return rule_view(rule)[unwind_rule::shape]; }
 [[nodiscard]] inline bool is_placed(rule_shape shape) noexcept {
   return shape == rule_shape::aligned || shape == rule_shape::signal;
 }
 
 /// By a rule of shape `aligned` or `signal`, with the registers that it recovers besides those of lanes.
 template <class Arch, class Memory>
-[[nodiscard]] stop step_placed(frame<Arch>& f, const table_view& table, const std::byte* rule,
-                               Memory& memory) noexcept {
+[[nodiscard]] stop step_placed(frame<Arch>& f, const table_view& table, rule_view<Arch> rule, Memory& memory) noexcept {
   located<Arch> at;
   if (const stop why = locate(f, rule, memory, at); why != stop::none) return why;
   const auto others = table.others_of(rule);
@@ -132,17 +127,16 @@ template <class Arch, class Memory>
 
 /// The rare shapes.
 template <class Arch, class Memory>
-[[nodiscard]] stop step_uncommon(frame<Arch>& f, const address_space<Arch>& space, const std::byte* rule,
+[[nodiscard]] stop step_uncommon(frame<Arch>& f, const address_space<Arch>& space, rule_view<Arch> r,
                                  Memory& memory) noexcept {
-  const rule_view r(rule);
   const rule_shape shape = r[unwind_rule::shape];
   if (shape == rule_shape::outermost) return stop::outermost;
   if (!has_text(shape)) return stop::no_information;
   const mapped_object* m = space.find(f.lookup_address());
   if (m == nullptr) return stop::no_object;
   // The rule may be a copy in a cache, but what it refers to is in the table.
-  if (is_placed(shape)) return step_placed(f, m->table, rule, memory);
-  return apply_general(f, m->table.text_of(rule), r[unwind_rule::signal_frame], memory);
+  if (is_placed(shape)) return step_placed(f, m->table, r, memory);
+  return apply_general(f, m->table.text_of(r), r[unwind_rule::signal_frame], memory);
 }
 
 /// The first four bytes of the rules that most frames have: common, not of a signal frame, the CFA counted from that

@@ -18,15 +18,15 @@ inline constexpr std::int64_t word_bytes = Arch::address_size;
 
 /// Changes the place of a saved register where the frame of a common rule saves it anew.
 template <class Arch>
-inline void update_place(std::uint64_t& where, const std::byte* lanes, std::size_t lane, std::uint64_t cfa) noexcept {
-  const std::int64_t word = load<std::int8_t, order::little>(lanes + lane);
+inline void update_place(std::uint64_t& where, lanes_view<Arch> lanes, std::size_t lane, std::uint64_t cfa) noexcept {
+  const std::int64_t word = load<std::int8_t, order::little>(lanes.data() + lane);
   const std::uint64_t place = cfa + static_cast<std::uint64_t>(word * word_bytes<Arch>);
   where = word != 0 ? place : where;
 }
 
 /// The same for all registers of a rule.
 template <class Arch>
-inline void update_places(frame<Arch>& f, const std::byte* lanes, std::uint64_t cfa) noexcept {
+inline void update_places(frame<Arch>& f, lanes_view<Arch> lanes, std::uint64_t cfa) noexcept {
   for (std::size_t i = 0; i < Arch::saved.size(); ++i) update_place<Arch>(f.where[i], lanes, i, cfa);
 }
 
@@ -39,9 +39,9 @@ class saved_notes {
   static constexpr std::size_t capacity = 64;
 
   /// Notes what a common rule says of frame `i`, counted from the last that was settled.
-  void note(std::size_t i, const std::byte* rule, std::uint64_t cfa) noexcept {
+  void note(std::size_t i, rule_view<Arch> rule, std::uint64_t cfa) noexcept {
     notes_[i].cfa = cfa;
-    std::memcpy(notes_[i].lanes.data(), rule + unwind_rule::size, rule_lanes<Arch>);
+    std::memcpy(notes_[i].lanes.data(), rule.lanes().data(), rule_lanes<Arch>);
   }
   /// Brings a frame's places up to date with the first `count` notes: of each register the newest counts.
   [[gnu::noinline]] void settle(frame<Arch>& f, std::size_t count) const noexcept {
@@ -50,8 +50,8 @@ class saved_notes {
       constexpr std::size_t lanes = Arch::saved.size();
       std::uint64_t missing = lanes - first < 8 ? (std::uint64_t{1} << (lanes - first) * 8) - 1 : ~std::uint64_t{0};
       for (std::size_t i = count; i-- > 0 && missing != 0;) {
-        const std::byte* noted = notes_[i].lanes.data();
-        std::uint64_t wanted = load<std::uint64_t, order::little>(noted + first) & missing;
+        const lanes_view<Arch> noted = notes_[i].lanes;
+        std::uint64_t wanted = load<std::uint64_t, order::little>(noted.data() + first) & missing;
         while (wanted != 0) {
           const auto lane = static_cast<std::size_t>(std::countr_zero(wanted)) / 8;
           const std::uint64_t others = ~(std::uint64_t{0xff} << (lane * 8));

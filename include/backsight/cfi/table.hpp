@@ -37,16 +37,16 @@ class table_view : private detail::table_parts {
     return bytes_.subspan(size_of<table_header> - 32 - 32, header()[table_header::build_id_bytes]);
   }
 
-  /// The rule for a link-time address, as the pointer to its bytes; null where there is no call frame information.
-  /// About 15 loads and no call; the rule's bytes may be cached as long as the table lives.
-  [[nodiscard]] const std::byte* find(std::uint64_t link_address) const noexcept {
-    if (run_count_ == 0) return nullptr;
+  /// The rule for a link-time address; none where there is no call frame information. About 15 loads and no call; the
+  /// rule's bytes may be cached as long as the table lives.
+  [[nodiscard]] any_rule find(std::uint64_t link_address) const noexcept {
+    if (run_count_ == 0) return {};
     const std::byte* run = runs_;
     if (run_count_ > 1) [[unlikely]]
       run = find_run(link_address);
     const record<table_run, order::little> r(run);
     const std::uint64_t begin = r[table_run::begin];
-    if (link_address < begin) return nullptr;
+    if (link_address < begin) return {};
     const std::uint64_t pages = r[table_run::page_count];
     // Behind the last page the last row is in force: a gap, or a long function.
     const std::uint64_t granules = granule_.count(link_address - begin, pages * (256 * detail::buckets_per_page) - 1);
@@ -61,7 +61,7 @@ class table_view : private detail::table_parts {
     const std::byte* at = below == 0 ? block - 1 : block + (std::size_t{count} + below - 1);
     const auto id = std::to_integer<std::uint8_t>(*at);
     if (id < first_sequence_) [[likely]]
-      return rules_ + std::size_t{id} * rule_bytes_;
+      return rule(id);
     // From a bucket before, the last row is in force, wherever it began.
     const std::uint32_t start = below == 0 ? before_bucket : std::to_integer<std::uint32_t>(block[below - 1]);
     if (id < first_rare_) return find_in_sequence(id, start, key);
@@ -70,7 +70,7 @@ class table_view : private detail::table_parts {
 
   /// The rules, by number; rule_bytes() each.
   [[nodiscard]] std::size_t rule_count() const noexcept { return rule_count_; }
-  [[nodiscard]] const std::byte* rule(std::size_t number) const noexcept { return rules_ + number * rule_bytes_; }
+  [[nodiscard]] any_rule rule(std::size_t number) const noexcept { return any_rule(rules_ + number * rule_bytes_); }
 
   /// What a row says when it says that there is no call frame information.
   static constexpr std::uint32_t no_rule = 0xffffffffU;
@@ -89,7 +89,7 @@ class table_view : private detail::table_parts {
             const auto start = std::to_integer<std::uint32_t>(block[i]);
             const auto row = [&](std::uint32_t at, std::uint8_t id, const std::byte* id_at) {
               const std::uint64_t address = bucket_begin + granule_.bytes(at);
-              f(address, number_of(id < first_sequence_ ? rules_ + std::size_t{id} * rule_bytes_
+              f(address, number_of(id < first_sequence_ ? this->rule(id)
                                                         : find_special(id, id_at, at, static_cast<std::uint8_t>(at))));
               if (id == detail::id_aligned_gap) f((address | 15U) + 1, std::uint32_t{0});
             };
@@ -114,10 +114,10 @@ class table_view : private detail::table_parts {
   }
 
   /// The text of a rule whose shape has one, and what lies behind it; walk_general_rule reads it. Empty for others.
-  [[nodiscard]] byte_view text_of(const std::byte* rule) const noexcept {
+  [[nodiscard]] byte_view text_of(any_rule rule) const noexcept {
     const byte_view from = general_at(rule);
     const std::size_t before = 1 + 2 * others_of(rule).count;
-    if (rule_view(rule)[unwind_rule::shape] == rule_shape::general) return from;
+    if (rule[unwind_rule::shape] == rule_shape::general) return from;
     return from.subspan(before < from.size() ? before : from.size());
   }
   /// Registers that callees do not preserve, and that a rule of shape `aligned` or `signal` recovers: `count` pairs of
@@ -126,8 +126,8 @@ class table_view : private detail::table_parts {
     const std::byte* pairs = nullptr;
     std::size_t count = 0;
   };
-  [[nodiscard]] other_registers others_of(const std::byte* rule) const noexcept {
-    const rule_shape shape = rule_view(rule)[unwind_rule::shape];
+  [[nodiscard]] other_registers others_of(any_rule rule) const noexcept {
+    const rule_shape shape = rule[unwind_rule::shape];
     const byte_view from = general_at(rule);
     if (from.empty() || (shape != rule_shape::aligned && shape != rule_shape::signal)) return {};
     return {from.data() + 1, std::to_integer<std::size_t>(from[0])};
@@ -143,22 +143,16 @@ class table_view : private detail::table_parts {
   }
   static constexpr std::uint32_t before_bucket = 0xffffffffU;
 
-  [[nodiscard]] byte_view general_at(const std::byte* rule) const noexcept {
-    const rule_view r(rule);
-    const auto offset = static_cast<std::uint32_t>(r[unwind_rule::cfa_offset]);
-    return has_text(r[unwind_rule::shape]) && offset < general_.size() ? general_.subspan(offset) : byte_view{};
-  }
   [[nodiscard]] const std::byte* sequence_at(std::uint8_t id) const noexcept {
     return sequences_ + std::size_t{id} * size_of<table_sequence> -
            std::size_t{first_sequence_} * size_of<table_sequence>;
   }
-  [[nodiscard]] std::uint32_t number_of(const std::byte* rule) const noexcept {
-    if (rule == nullptr) return no_rule;
-    return static_cast<std::uint32_t>(static_cast<std::size_t>(rule - rules_) / rule_bytes_);
+  [[nodiscard]] std::uint32_t number_of(any_rule rule) const noexcept {
+    if (!rule) return no_rule;
+    return static_cast<std::uint32_t>(static_cast<std::size_t>(rule.bytes() - rules_) / rule_bytes_);
   }
   /// Several rows in one, of which the first begins at granule `start` of the bucket.
-  [[nodiscard]] const std::byte* find_in_sequence(std::uint8_t id, std::uint32_t start,
-                                                  std::uint8_t key) const noexcept {
+  [[nodiscard]] any_rule find_in_sequence(std::uint8_t id, std::uint32_t start, std::uint8_t key) const noexcept {
     const std::byte* sequence = sequence_at(id);
     const auto more = std::to_integer<std::uint32_t>(sequence[0]);
     std::uint32_t which = more;
@@ -166,22 +160,22 @@ class table_view : private detail::table_parts {
       which = detail::count_at_most(sequence + 1, more, static_cast<std::uint8_t>(key - start));
     const auto row_id = std::to_integer<std::uint8_t>(sequence[16 + which]);
     if (row_id < first_sequence_) [[likely]]
-      return rules_ + std::size_t{row_id} * rule_bytes_;
-    if (row_id == detail::id_gap) return nullptr;
+      return rule(row_id);
+    if (row_id == detail::id_gap) return {};
     // An aligned gap, which is the last row: `start` is its own from here on.
     if (start != before_bucket) start += more == 0 ? 0 : std::to_integer<std::uint32_t>(sequence[more]);
     return find_special(row_id, nullptr, start, key);
   }
-  [[nodiscard]] const std::byte* find_special(std::uint8_t id, const std::byte* at, std::uint32_t start,
-                                              std::uint8_t key) const noexcept {
-    if (id == detail::id_gap) return nullptr;
+  [[nodiscard]] any_rule find_special(std::uint8_t id, const std::byte* at, std::uint32_t start,
+                                      std::uint8_t key) const noexcept {
+    if (id == detail::id_gap) return {};
     if (id == detail::id_aligned_gap) {
       const std::uint8_t aligned = static_cast<std::uint8_t>(~(granule_.count(16) - 1U));
       // From a bucket before: buckets begin at multiples of 16, so rule 0 is in force already.
-      if (start != before_bucket && (key & aligned) <= start) return nullptr;
-      return rules_;
+      if (start != before_bucket && (key & aligned) <= start) return {};
+      return rule(0);
     }
-    return rules_ + rare_number(at) * rule_bytes_;
+    return rule(rare_number(at));
   }
   friend class table;
   table_view(const detail::table_parts& parts) noexcept : detail::table_parts(parts) {}  // NOLINT: of results

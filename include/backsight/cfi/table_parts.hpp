@@ -32,8 +32,7 @@ class table_parts {
   [[nodiscard]] byte_view bytes() const noexcept { return bytes_; }
 
  protected:
-  [[nodiscard]] byte_view general_at(const std::byte* rule) const noexcept {
-    const rule_view r(rule);
+  [[nodiscard]] byte_view general_at(any_rule r) const noexcept {
     const auto offset = static_cast<std::uint32_t>(r[unwind_rule::cfa_offset]);
     return has_text(r[unwind_rule::shape]) && offset < general_.size() ? general_.subspan(offset) : byte_view{};
   }
@@ -66,7 +65,7 @@ class table_parts {
     return static_cast<std::uint64_t>(at - bytes_.data());
   }
   [[nodiscard]] bool is_rule(std::uint8_t id) const noexcept { return id < first_sequence_ && id < rule_count_; }
-  [[nodiscard]] bool is_sound_rule(const std::byte* rule) const noexcept;
+  [[nodiscard]] bool is_sound_rule(any_rule r) const noexcept;
   [[nodiscard]] bool is_sound_sequence(const std::byte* sequence) const noexcept;
   [[nodiscard]] std::uint32_t extent_of(const std::byte* last, std::uint64_t count) const noexcept;
   [[nodiscard]] trace_error check_blocks() const noexcept;
@@ -134,7 +133,7 @@ inline trace_error table_parts::check() const noexcept {
   if (next_page != page_count_) return {errc::out_of_range, size_of<table_header>};
   for (std::size_t i = 0; i < rule_count_; ++i) {
     const std::byte* rule = rules_ + i * rule_bytes_;
-    if (!is_sound_rule(rule)) return {errc::out_of_range, offset_of(rule)};
+    if (!is_sound_rule(any_rule(rule))) return {errc::out_of_range, offset_of(rule)};
   }
   for (std::size_t i = first_sequence_; i < first_rare_; ++i) {
     const std::byte* sequence = sequences_ + (i - first_sequence_) * size_of<table_sequence>;
@@ -144,12 +143,11 @@ inline trace_error table_parts::check() const noexcept {
 }
 
 /// The shape is known and its text is there; what was worked out from the text is what it says.
-inline bool table_parts::is_sound_rule(const std::byte* rule) const noexcept {
-  const rule_view r(rule);
+inline bool table_parts::is_sound_rule(any_rule r) const noexcept {
   const rule_shape shape = r[unwind_rule::shape];
   if (shape < rule_shape::common || shape > rule_shape::signal) return false;
   if (!has_text(shape)) return true;
-  const byte_view from = general_at(rule);
+  const byte_view from = general_at(r);
   if (from.empty()) return false;
   if (shape == rule_shape::general) return true;
   const std::size_t others = std::to_integer<std::size_t>(from[0]);
@@ -170,7 +168,8 @@ inline bool table_parts::is_sound_rule(const std::byte* rule) const noexcept {
     return false;
   }
   for (std::size_t i = unwind_rule::size; i < rule_bytes_; ++i) {
-    if (rule[i] != std::byte{0} && !occurs[std::to_integer<std::size_t>(rule[i])]) return false;
+    const std::byte word = r.bytes()[i];
+    if (word != std::byte{0} && !occurs[std::to_integer<std::size_t>(word)]) return false;
   }
   for (std::size_t i = 0; i < others; ++i) {
     const std::byte* pair = from.data() + 1 + 2 * i;

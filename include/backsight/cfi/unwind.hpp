@@ -82,7 +82,7 @@ template <class Arch, class Memory>
     const auto word = memory(at);
     if (!word) break;
     const std::uint64_t pc = Arch::code_address(*word);
-    if (pc != 0 && space.find_rule(pc - 1).rule != nullptr) {
+    if (pc != 0 && space.find_rule(pc - 1).rule) {
       return take(pc, at + Arch::address_size, found_by::stack_scan);
     }
   }
@@ -96,11 +96,11 @@ template <class Arch, class Memory>
 template <class Arch, memory_reader Memory, class Cache = const no_cache>
 [[nodiscard]] inline stop step(frame<Arch>& f, const address_space<Arch>& space, Memory&& memory,
                                Cache&& cache = no_cache{}, const fallback& way = {}) noexcept {
-  const found_rule found = detail::look_up(space, f.pc, f.lookup_address(), cache);
+  const found_rule<Arch> found = detail::look_up(space, f.pc, f.lookup_address(), cache);
   stop why = stop::none;
-  if (found.rule == nullptr) [[unlikely]] {
+  if (!found.rule) [[unlikely]] {
     why = found.object == nullptr ? stop::no_object : stop::no_information;
-  } else if (detail::shape_of(found.rule) == rule_shape::common) [[likely]] {
+  } else if (found.rule[unwind_rule::shape] == rule_shape::common) [[likely]] {
     detail::located<Arch> at;
     why = detail::locate(f, found.rule, memory, at);
     if (why == stop::none) [[likely]]
@@ -118,10 +118,10 @@ namespace detail {
 /// The CFA of a usual frame: by a common rule that counts it from the stack pointer or the frame pointer. 0 for other
 /// frames, and where the frame pointer cannot be read; no frame is there.
 template <class Arch, class Memory>
-[[nodiscard]] inline std::uint64_t usual_cfa(const frame<Arch>& first, const std::byte* rule,
+[[nodiscard]] inline std::uint64_t usual_cfa(const frame<Arch>& first, rule_view<Arch> rule,
                                              std::uint64_t stack_pointer, std::uint64_t frame_pointer_at,
                                              const Memory& memory) noexcept {
-  const auto head = load<std::uint32_t, order::little>(rule);
+  const auto head = load<std::uint32_t, order::little>(rule.bytes());
   std::uint64_t base = stack_pointer;
   if (!is_usual<Arch, Arch::stack_pointer>(head)) {
     if (!is_usual<Arch, Arch::frame_pointer>(head)) [[unlikely]]
@@ -130,30 +130,29 @@ template <class Arch, class Memory>
     if (base == 0) [[unlikely]]
       return 0;
   }
-  const std::int64_t offset = rule_view(rule)[unwind_rule::cfa_offset];
+  const std::int64_t offset = rule[unwind_rule::cfa_offset];
   return dwarf::wrap(base + static_cast<std::uint64_t>(offset), Arch::address_size);
 }
 /// Where the return address of a usual frame is saved; at the CFA itself when it is in its register.
 template <class Arch>
-[[nodiscard]] inline std::uint64_t usual_return_address_at(const std::byte* rule, std::uint64_t cfa) noexcept {
-  const std::int64_t word = Arch::pushes_return_addresses ? -1 : rule_view(rule)[unwind_rule::return_address_word];
+[[nodiscard]] inline std::uint64_t usual_return_address_at(rule_view<Arch> rule, std::uint64_t cfa) noexcept {
+  const std::int64_t word = Arch::pushes_return_addresses ? -1 : rule[unwind_rule::return_address_word];
   return cfa + static_cast<std::uint64_t>(word * word_bytes<Arch>);
 }
 
 /// The same for a frame whose stack was aligned, as functions with vectors do, or of a signal. False for others, and
 /// where the CFA cannot be read.
 template <class Arch, class Memory>
-[[nodiscard]] inline bool locate_placed_frame(const frame<Arch>& first, const std::byte* rule,
-                                              std::uint64_t stack_pointer, std::uint64_t frame_pointer_at,
-                                              const Memory& memory, located<Arch>& out) noexcept {
-  const rule_view r(rule);
+[[nodiscard]] inline bool locate_placed_frame(const frame<Arch>& first, rule_view<Arch> r, std::uint64_t stack_pointer,
+                                              std::uint64_t frame_pointer_at, const Memory& memory,
+                                              located<Arch>& out) noexcept {
   if (!is_placed(r[unwind_rule::shape])) return false;
   std::uint64_t base = stack_pointer;
   if (r[unwind_rule::cfa_register] != Arch::stack_pointer) {
     if (r[unwind_rule::cfa_register] != Arch::frame_pointer) return false;
     base = (frame_pointer_at != 0 ? memory(frame_pointer_at) : first.get(Arch::frame_pointer, memory)).value_or(0);
   }
-  return base != 0 && locate_placed(rule, base, memory, out) && out.cfa != 0;
+  return base != 0 && locate_placed(r, base, memory, out) && out.cfa != 0;
 }
 
 /// The hot part of a walk: steps by a rule that counts the CFA from the stack pointer or the frame pointer, from one
@@ -169,24 +168,25 @@ template <class Arch, class Memory, class Cache>
   const loop_reader<Memory> memory = reader;
   rule_finder<Arch, Cache> rules(space, cache, callee);
   saved_notes<Arch> saved;
-  std::uint64_t pc = f.pc, stack_pointer = f.stack_pointer(), return_address = 0;
+  // The return address begins as the pc, which it is on most machines: compilers keep both in one register then.
+  std::uint64_t pc = f.pc, stack_pointer = f.stack_pointer(), return_address = f.pc;
   std::uint64_t frame_pointer_at = f.where[fp_column];
   const std::size_t room = std::min(pcs.size(), saved.capacity);
   std::size_t count = 0;
   for (; count < room; ++count) {
     pcs[count] = pc;
-    const std::byte* rule = rules.guess(pc - 1);
-    if (rule == nullptr) [[unlikely]] {
+    rule_view<Arch> rule = rules.guess(pc - 1);
+    if (!rule) [[unlikely]]
       rule = rules.recall(pc, pc - 1, count == 0 ? callee : pcs[count - 1]);
-      if (rule == nullptr) break;
-    }
+    if (!rule) [[unlikely]]
+      break;
     located<Arch> at;
     at.cfa = usual_cfa(f, rule, stack_pointer, frame_pointer_at, memory);
     at.places = at.cfa;
     at.return_address_at = usual_return_address_at<Arch>(rule, at.cfa);
     if (at.cfa == 0 || at.return_address_at == at.cfa) [[unlikely]] {
       // A signal frame recovers more registers than are noted here.
-      if (shape_of(rule) != rule_shape::aligned || rule_view(rule)[unwind_rule::signal_frame] ||
+      if (rule[unwind_rule::shape] != rule_shape::aligned || rule[unwind_rule::signal_frame] ||
           !locate_placed_frame(f, rule, stack_pointer, frame_pointer_at, memory, at))
         break;
     }
@@ -195,7 +195,7 @@ template <class Arch, class Memory, class Cache>
     if (caller == 0 || at.cfa <= stack_pointer) [[unlikely]]
       break;
     saved.note(count, rule, at.places);
-    update_place<Arch>(frame_pointer_at, rule + unwind_rule::size, fp_column, at.places);
+    update_place<Arch>(frame_pointer_at, rule.lanes(), fp_column, at.places);
     return_address = word;
     pc = caller;
     stack_pointer = at.cfa;

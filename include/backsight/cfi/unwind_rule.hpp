@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include <backsight/core/bytes.hpp>
 #include <backsight/core/record.hpp>
@@ -54,7 +55,46 @@ inline constexpr std::size_t rule_lanes = (Arch::saved.size() + 7) / 8 * 8;
 template <class Arch>
 inline constexpr std::size_t rule_size = unwind_rule::size + rule_lanes<Arch>;
 
-/// A view of a rule in a table.
-using rule_view = record<unwind_rule, order::little>;
+/// A rule in a table for whatever machine, or none: a pointer to its bytes, which must outlive it.
+class any_rule {
+ public:
+  constexpr any_rule() = default;
+  constexpr explicit any_rule(const std::byte* bytes) noexcept : bytes_(bytes) {}
+
+  [[nodiscard]] constexpr explicit operator bool() const noexcept { return bytes_ != nullptr; }
+  /// They are the same rule of the same table.
+  [[nodiscard]] friend constexpr bool operator==(any_rule, any_rule) = default;
+  [[nodiscard]] constexpr const std::byte* bytes() const noexcept { return bytes_; }
+  template <class Field>
+  [[nodiscard]] constexpr typename Field::value_type operator[](Field member) const noexcept {
+    return record<unwind_rule, order::little>(bytes_)[member];
+  }
+
+ private:
+  const std::byte* bytes_ = nullptr;
+};
+
+/// Where a rule for Arch says that registers are saved: a signed byte for each of Arch::saved.
+template <class Arch>
+using lanes_view = std::span<const std::byte, rule_lanes<Arch>>;
+
+/// A rule for Arch, in a table or as the copy that a cache has of it; or none.
+template <class Arch>
+class rule_view : public any_rule {
+ public:
+  constexpr rule_view() = default;
+  /// Precondition: rule_size<Arch> bytes are readable at `bytes`, if it is not null.
+  constexpr explicit rule_view(const std::byte* bytes) noexcept : any_rule(bytes) {}
+  /// Precondition: the rule is of a table whose machine is Arch.
+  constexpr explicit rule_view(any_rule rule) noexcept : any_rule(rule) {}
+
+  [[nodiscard]] constexpr lanes_view<Arch> lanes() const noexcept {
+    return lanes_view<Arch>(bytes() + unwind_rule::size, rule_lanes<Arch>);
+  }
+  /// Where the register Arch::saved[lane] is saved, in words; 0 for unchanged.
+  [[nodiscard]] constexpr std::int8_t saved_word(std::size_t lane) const noexcept {
+    return load<std::int8_t, order::little>(bytes() + unwind_rule::size + lane);
+  }
+};
 
 }  // namespace backsight::cfi

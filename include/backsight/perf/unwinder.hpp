@@ -134,10 +134,9 @@ class sample_unwinder {
       entry& found = entries_[(address ^ address >> 10) % entries_.size()];
       if (found.address == address && found.stamp == space.stamp()) return found;
       found = {address, space.stamp(), false, false};
-      if (const std::byte* const rule = space.find_rule(address).rule) {
-        const cfi::rule_view view(rule);
-        found.is_signal = view[cfi::unwind_rule::signal_frame];
-        found.is_outermost = view[cfi::unwind_rule::shape] == cfi::rule_shape::outermost;
+      if (const cfi::rule_view<Arch> rule = space.find_rule(address).rule) {
+        found.is_signal = rule[cfi::unwind_rule::signal_frame];
+        found.is_outermost = rule[cfi::unwind_rule::shape] == cfi::rule_shape::outermost;
       }
       return found;
     }

@@ -45,14 +45,15 @@ class c_rows {
     } else {
       for (const std::size_t slot : {slots::pc, slots::stack_pointer, slots::frame_pointer, slots::base})
         keep_[slot] = true;
-      for (std::size_t i = 0; i < from.rule_count(); ++i) keep_what_is_read(from, from.rule(i));
+      for (std::size_t i = 0; i < from.rule_count(); ++i) keep_what_is_read(from, cfi::rule_view<Arch>(from.rule(i)));
     }
     std::vector<std::uint32_t> numbers(from.rule_count(), cfi::table_view::no_rule);
     std::map<std::vector<std::byte>, std::uint32_t> known;
     from.for_each_row([&](std::uint64_t begin, std::uint32_t rule) {
       std::uint32_t number = cfi::table_view::no_rule;
       if (rule != cfi::table_view::no_rule) {
-        if (numbers[rule] == cfi::table_view::no_rule) numbers[rule] = intern(from, from.rule(rule), known);
+        if (numbers[rule] == cfi::table_view::no_rule)
+          numbers[rule] = intern(from, cfi::rule_view<Arch>(from.rule(rule)), known);
         number = numbers[rule];
       }
       if (!rows_.empty() && rows_.back().rule == number) return;
@@ -77,12 +78,11 @@ class c_rows {
       if (saved == reg) keep_[slots::of(reg)] = true;
     }
   }
-  void keep_what_is_read(const cfi::table_view& from, const std::byte* bytes) {
-    const cfi::rule_view rule(bytes);
+  void keep_what_is_read(const cfi::table_view& from, cfi::rule_view<Arch> rule) {
     if (rule[cfi::unwind_rule::shape] == cfi::rule_shape::common)
       return keep_register(rule[cfi::unwind_rule::cfa_register]);
     if (!cfi::has_text(rule[cfi::unwind_rule::shape])) return;
-    const byte_view text = from.text_of(bytes);
+    const byte_view text = from.text_of(rule);
     const auto read_by = [&](const cfi::expression_ref& e) {
       const byte_view code = text.subspan(static_cast<std::size_t>(e.offset), e.size);
       for (std::size_t at = 0; at < code.size();) {
@@ -109,13 +109,12 @@ class c_rows {
         });
   }
 
-  [[nodiscard]] std::uint32_t intern(const cfi::table_view& from, const std::byte* bytes,
+  [[nodiscard]] std::uint32_t intern(const cfi::table_view& from, cfi::rule_view<Arch> rule,
                                      std::map<std::vector<std::byte>, std::uint32_t>& known) {
-    const cfi::rule_view rule(bytes);
     const std::size_t offset = texts_.size();
     c_rule made{offset, 0, rule[cfi::unwind_rule::signal_frame],
                 rule[cfi::unwind_rule::shape] == cfi::rule_shape::outermost};
-    if (!made.outermost) put_text(from, bytes);
+    if (!made.outermost) put_text(from, rule);
     made.size = texts_.size() - offset;
     std::vector<std::byte> key(texts_.begin() + static_cast<std::ptrdiff_t>(offset), texts_.end());
     key.push_back(static_cast<std::byte>((made.signal_frame ? 1U : 0U) | (made.outermost ? 2U : 0U)));
@@ -125,8 +124,7 @@ class c_rows {
     else texts_.resize(offset);
     return at->second;
   }
-  void put_text(const cfi::table_view& from, const std::byte* bytes) {
-    const cfi::rule_view rule(bytes);
+  void put_text(const cfi::table_view& from, cfi::rule_view<Arch> rule) {
     cfi::row r;
     std::uint64_t column = Arch::return_address;
     byte_view expressions;
@@ -138,10 +136,10 @@ class c_rows {
           cfi::cfa_kind::register_offset, rule[cfi::unwind_rule::cfa_register], rule[cfi::unwind_rule::cfa_offset], {}};
       saved_at(Arch::return_address, rule[cfi::unwind_rule::return_address_word]);
       for (std::size_t i = 0; i < Arch::saved.size(); ++i) {
-        saved_at(Arch::saved[i], load<std::int8_t, order::little>(bytes + cfi::unwind_rule::size + i));
+        saved_at(Arch::saved[i], rule.saved_word(i));
       }
     } else {
-      expressions = from.text_of(bytes);
+      expressions = from.text_of(rule);
       (void)cfi::walk_general_rule(
           expressions,
           [&](const cfi::cfa_rule& cfa, std::uint64_t return_address_column) {

@@ -91,8 +91,8 @@ BSU_API size_t bsu_process_modules(const bsu_process* process);
 /* Takes up what the dynamic loader has mapped into the own process now, and drops what it has not any more: after
  * dlopen and dlclose. Other modules stay. */
 BSU_API int bsu_process_refresh_own(bsu_process* process);
-/* Adds the files that process `pid` has mapped with code, by /proc/PID/maps, and what the kernel maps: the vDSO, which is
- * read from the process as by bsu_remote_new (without the rights for it there is none), and [vsyscall]. */
+/* Adds the files that process `pid` has mapped with code, by /proc/PID/maps, and what the kernel maps: [vsyscall], and
+ * the vDSO, which is read from the process as by bsu_remote_new: without the rights for it there is none. */
 BSU_API int bsu_process_load(bsu_process* process, int pid);
 
 /* ---- Code made at run time ---- */

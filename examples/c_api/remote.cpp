@@ -140,8 +140,8 @@ class process_code {
     (void)bsu::build_from_image(bytes, table);
     add(at, *image, table);
   }
-  /// Its functions are `mov $number,%rax; syscall; ret` (arch/x86/entry/vsyscall/vsyscall_emu_64.S of Linux), and mostly
-  /// nobody may read them.
+  /// Its functions are `mov $number,%rax; syscall; ret` (arch/x86/entry/vsyscall/vsyscall_emu_64.S of Linux), which
+  /// mostly nobody may read.
   void take_vsyscall(const mapping& at) {
 #if defined(__x86_64__)
     // CIE: cfa = rsp + 8; return address = *(cfa - 8). FDE: 4096 bytes from 0, which are absolute.

@@ -180,25 +180,28 @@ template <class Arch, class Memory, class Cache>
       rule = rules.recall(pc, pc - 1, count == 0 ? callee : pcs[count - 1]);
     if (!rule) [[unlikely]]
       break;
-    located<Arch> at;
-    at.cfa = usual_cfa(f, rule, stack_pointer, frame_pointer_at, memory);
-    at.places = at.cfa;
-    at.return_address_at = usual_return_address_at<Arch>(rule, at.cfa);
-    if (at.cfa == 0 || at.return_address_at == at.cfa) [[unlikely]] {
-      // A signal frame recovers more registers than are noted here.
+    std::uint64_t cfa = usual_cfa(f, rule, stack_pointer, frame_pointer_at, memory);
+    std::uint64_t places = cfa, return_address_at = usual_return_address_at<Arch>(rule, cfa);
+    if (cfa == 0 || return_address_at == cfa) [[unlikely]] {
+      // A signal frame recovers more registers than are noted here. What is found has its address taken: were it not
+      // local here, the CFA of every frame would pass through memory.
+      located<Arch> at;
       if (rule[unwind_rule::shape] != rule_shape::aligned || rule[unwind_rule::signal_frame] ||
           !locate_placed_frame(f, rule, stack_pointer, frame_pointer_at, memory, at))
         break;
+      cfa = at.cfa;
+      places = at.places;
+      return_address_at = at.return_address_at;
     }
-    const std::uint64_t word = memory(at.return_address_at).value_or(0);
+    const std::uint64_t word = memory(return_address_at).value_or(0);
     const std::uint64_t caller = Arch::code_address(word);
-    if (caller == 0 || at.cfa <= stack_pointer) [[unlikely]]
+    if (caller == 0 || cfa <= stack_pointer) [[unlikely]]
       break;
-    saved.note(count, rule, at.places);
-    update_place<Arch>(frame_pointer_at, rule.lanes(), fp_column, at.places);
+    saved.note(count, rule, places);
+    update_place<Arch>(frame_pointer_at, rule.lanes(), fp_column, places);
     return_address = word;
     pc = caller;
-    stack_pointer = at.cfa;
+    stack_pointer = cfa;
     rules.next();
   }
   if (count == 0) return 0;

@@ -14,7 +14,7 @@
 #include <backsight/io/mapped_file.hpp>
 #include <backsight/io/zip.hpp>
 #include <backsight/memtrace/counts.hpp>
-#include <backsight/memtrace/window_index.hpp>
+#include <backsight/memtrace/index.hpp>
 #include <backsight/memtrace/windows.hpp>
 
 #include "baseline/memtrace_counting_loop.hpp"

@@ -55,9 +55,9 @@ set(BACKSIGHT_HEADERS
   include/backsight/cfi/progress.hpp
   include/backsight/cfi/published.hpp
   include/backsight/cfi/relocated_section.hpp
+  include/backsight/cfi/row_sequences.hpp
   include/backsight/cfi/row_table.hpp
   include/backsight/cfi/row_text.hpp
-  include/backsight/cfi/row_sequences.hpp
   include/backsight/cfi/rule.hpp
   include/backsight/cfi/rule_cache.hpp
   include/backsight/cfi/rule_steps.hpp
@@ -206,16 +206,17 @@ set(BACKSIGHT_HEADERS
   include/backsight/memtrace/check.hpp
   include/backsight/memtrace/counts.hpp
   include/backsight/memtrace/file_start.hpp
-  include/backsight/memtrace/final.hpp
+  include/backsight/memtrace/index.hpp
   include/backsight/memtrace/memtrace.hpp
   include/backsight/memtrace/modules.hpp
   include/backsight/memtrace/opcode.hpp
   include/backsight/memtrace/pc_set.hpp
-  include/backsight/memtrace/raw.hpp
   include/backsight/memtrace/raw_counts.hpp
+  include/backsight/memtrace/raw_records.hpp
   include/backsight/memtrace/raw_schema.hpp
   include/backsight/memtrace/record_follower.hpp
   include/backsight/memtrace/record_place.hpp
+  include/backsight/memtrace/records.hpp
   include/backsight/memtrace/references.hpp
   include/backsight/memtrace/reuse.hpp
   include/backsight/memtrace/schema.hpp
@@ -224,7 +225,6 @@ set(BACKSIGHT_HEADERS
   include/backsight/memtrace/time_text.hpp
   include/backsight/memtrace/trace.hpp
   include/backsight/memtrace/types.hpp
-  include/backsight/memtrace/window_index.hpp
   include/backsight/memtrace/window_scanner.hpp
   include/backsight/memtrace/window_set.hpp
   include/backsight/memtrace/windows.hpp
@@ -245,7 +245,7 @@ set(BACKSIGHT_HEADERS
   include/backsight/perf/jitdump.hpp
   include/backsight/perf/kernel_schema.hpp
   include/backsight/perf/mappings.hpp
-  include/backsight/perf/merge.hpp
+  include/backsight/perf/merged_records.hpp
   include/backsight/perf/perf.hpp
   include/backsight/perf/processes.hpp
   include/backsight/perf/record_head.hpp
@@ -279,12 +279,12 @@ set(BACKSIGHT_HEADERS
   include/backsight/uftrace/files/symbols.hpp
   include/backsight/uftrace/files/task_list.hpp
   include/backsight/uftrace/files/task_messages.hpp
+  include/backsight/uftrace/index.hpp
   include/backsight/uftrace/kernel_source.hpp
-  include/backsight/uftrace/merge.hpp
   include/backsight/uftrace/merged_record.hpp
+  include/backsight/uftrace/merged_records.hpp
   include/backsight/uftrace/object_files.hpp
   include/backsight/uftrace/object_rule.hpp
-  include/backsight/uftrace/open.hpp
   include/backsight/uftrace/perf_source.hpp
   include/backsight/uftrace/recording.hpp
   include/backsight/uftrace/records.hpp
@@ -292,23 +292,22 @@ set(BACKSIGHT_HEADERS
   include/backsight/uftrace/schema.hpp
   include/backsight/uftrace/task_sessions.hpp
   include/backsight/uftrace/task_source.hpp
-  include/backsight/uftrace/time_index.hpp
+  include/backsight/uftrace/trace.hpp
   include/backsight/uftrace/uftrace.hpp
   include/backsight/uftrace/value_rules.hpp
   include/backsight/uftrace/values.hpp
 
-  include/backsight/xray/basic.hpp
-  include/backsight/xray/block_index.hpp
   include/backsight/xray/blocks.hpp
   include/backsight/xray/calls.hpp
   include/backsight/xray/events.hpp
-  include/backsight/xray/fdr.hpp
+  include/backsight/xray/index.hpp
   include/backsight/xray/instr_map.hpp
-  include/backsight/xray/log.hpp
   include/backsight/xray/names.hpp
   include/backsight/xray/profile.hpp
   include/backsight/xray/profile_schema.hpp
+  include/backsight/xray/records.hpp
   include/backsight/xray/schema.hpp
   include/backsight/xray/threads.hpp
+  include/backsight/xray/trace.hpp
   include/backsight/xray/xray.hpp
 )

@@ -6,8 +6,8 @@
 #include <backsight/memtrace/analyzers.hpp>
 #include <backsight/memtrace/check.hpp>
 #include <backsight/memtrace/counts.hpp>
+#include <backsight/memtrace/index.hpp>
 #include <backsight/memtrace/split.hpp>
-#include <backsight/memtrace/window_index.hpp>
 
 using namespace backsight;
 using namespace backsight::memtrace;
@@ -49,7 +49,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   (void)run_phases(*trace, touched);
   sum += touched.code_lines();
   trace_checker checker(*trace);
-  checker.run([&](const check_result& one) { sum += one.offset; });
+  checker.for_each_finding([&](const check_result& one) { sum += one.offset; });
   window_merger merger;
   (void)split_windows(bytes, [&](const window&, byte_view part) { (void)merger.add(part); });
   return static_cast<int>((sum + merger.finish().size()) & 0U);

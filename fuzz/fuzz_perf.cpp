@@ -126,10 +126,11 @@ void read_trace(const perf::trace& opened, std::uint64_t* sum) {
     ++faults;
     require(damage.code != errc::ok && damage.offset <= opened.bytes().size());
   };
-  const perf::merge_counts counts = perf::merge(opened, take, on_fault);
+  const perf::merge_counts counts = perf::for_each_merged(opened, take, on_fault);
   require(counts.faults == faults);
 #ifdef BACKSIGHT_HAVE_ZSTD
-  io::merge_unfolded(opened, {}, take, [](const fault&) {}, {.ratio = 500, .free_bytes = 1U << 22, .bytes = 1U << 24});
+  io::for_each_unfolded(opened, {}, take, [](const fault&) {},
+                        {.ratio = 500, .free_bytes = 1U << 22, .bytes = 1U << 24});
 #endif
 }
 
@@ -183,7 +184,7 @@ void follow(const perf::trace& opened, std::uint64_t* sum) {
     (void)places.make_addresses(walked);
     for (const std::uint64_t pc : pcs) *sum += pc;
   };
-  perf::merge(
+  perf::for_each_merged(
       opened,
       [&](const perf::merged_record& item) {
         const perf::sample_layout layout =

@@ -37,20 +37,20 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   resolver names(*opened);
   value_writer values(names);
   std::string text;
-  merge records(names, {.shorter_than = size % 3, .external = true, .salvage = size % 2 == 0});
+  merged_records records(names, {.shorter_than = size % 3, .external = true, .salvage = size % 2 == 0});
   merged_record r;
   while (records.next(r)) {
     text.clear();
     if (r.is_event()) values.event_text(text, r, true);
     else if (r.more) values.raw_lines(text, r);
   }
-  merge again(names, {});
+  merged_records again(names, {});
   function_report report(again, {});
   report.run();
-  merge third(names, {.salvage = true});
+  merged_records third(names, {.salvage = true});
   session_graph graph(third, {});
   graph.run();
-  merge fourth(names, {});
+  merged_records fourth(names, {});
   flame_graph flame(fourth, {});
   flame.run();
   return 0;

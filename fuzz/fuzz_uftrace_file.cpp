@@ -87,7 +87,7 @@ std::size_t read_directory(const std::vector<directory_file>& files) {
   std::size_t sum = opened->faults.size();
   resolver names(*opened);
   value_writer values(names);
-  merge records(names, {.external = true, .salvage = true});
+  merged_records records(names, {.external = true, .salvage = true});
   std::string text;
   for (merged_record r; records.next(r);) {
     text.clear();

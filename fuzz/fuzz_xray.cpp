@@ -6,7 +6,7 @@
 
 #include <backsight/core/hex_dump.hpp>
 #include <backsight/core/record_span.hpp>
-#include <backsight/xray/block_index.hpp>
+#include <backsight/xray/index.hpp>
 #include <backsight/xray/xray.hpp>
 
 #include "fuzz_support.hpp"

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <exception>
 #include <new>
+#include <ranges>
 #include <sstream>
 #include <vector>
 
@@ -31,10 +32,6 @@
 
 namespace {
 
-// Formats that look at more of a file come before those that look at less.
-constexpr std::array formats{&cli::perf_format,         &cli::uftrace_format,      &cli::memtrace_format,
-                             &cli::raw_memtrace_format, &cli::xray_profile_format, &cli::xray_format};
-
 /// A stream that begins so is read to its end. Others are of no use, and may have none.
 bool is_of_use(backsight::byte_view head) {
   return backsight::io::file_kind_of(head) != backsight::io::file_kind::other ||
@@ -57,17 +54,18 @@ bool read_head(const std::string& path, std::vector<std::byte>& head) {
 const cli::trace_format* format_of(const std::string& path) {
   std::vector<std::byte> head;
   if (!read_head(path, head)) return nullptr;
-  for (const cli::trace_format* format : formats) {
+  for (const cli::trace_format* format : std::views::reverse(cli::formats)) {
     if (format->detect(path, head)) return format;
   }
-  cli::report_error(path, backsight::trace_error{backsight::errc::bad_magic, 0}, cli::what_it_is(path, head, formats));
+  cli::report_error(path, backsight::trace_error{backsight::errc::bad_magic, 0},
+                    cli::what_it_is(path, head, cli::formats));
   return nullptr;
 }
 
 /// The same, where a stream for a command that one format alone has is not waited for.
 const cli::trace_format* format_for(const cli::trace_command& command, const std::string& path) {
   const auto has = [&](const cli::trace_format* format) { return cli::has_command(*format, command); };
-  if (path == "-" && std::ranges::count_if(formats, has) == 1) return *std::ranges::find_if(formats, has);
+  if (path == "-" && std::ranges::count_if(cli::formats, has) == 1) return *std::ranges::find_if(cli::formats, has);
   return format_of(path);
 }
 
@@ -172,10 +170,10 @@ std::string version_text() {
     return text.empty() ? std::string("none") : text;
   };
   std::string names, tools;
-  for (const cli::trace_format* const format : formats) {
-    names = format->name + (names.empty() ? "" : ", " + names);
-    if (format->tool != nullptr && tools.find(format->tool) == std::string::npos)
-      tools = format->tool + (tools.empty() ? "" : ", " + tools);
+  const auto add = [](std::string& to, const char* name) { to += (to.empty() ? "" : ", ") + std::string(name); };
+  for (const cli::trace_format* const format : cli::formats) {
+    add(names, format->name);
+    if (format->tool != nullptr && tools.find(format->tool) == std::string::npos) add(tools, format->tool);
   }
   std::vector<feature> all(packings.begin(), packings.end());
   all.insert(all.end(), others.begin(), others.end());

@@ -70,7 +70,7 @@ backsight::trace_error for_each_chosen_reference(const std::string& path, choice
     for (const std::byte* at = block.data(); at != block.data() + block.size(); at += size_of<any>) {
       const record<any, order::little> item(at);
       if (const errc bad = entry_error<Address>(item); bad != errc::ok) return {bad, builder.offset()};
-      place.take(item);
+      place.on(item);
       const auto made = builder.next(item);
       if (made && wanted.has(place.window(), place.tid())) use(reference_place{place.tid(), place.window()}, *made);
     }

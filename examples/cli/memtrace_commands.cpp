@@ -77,7 +77,7 @@ int check(const arguments& asked) {
           continue;
         }
         trace_checker checker(*trace);
-        checker.run([&](const check_result& one) {
+        checker.for_each_finding([&](const check_result& one) {
           if (one.what == finding::straggler) ++stragglers;
           else ++findings;
           tell(one.offset, message(one.what), one.what == finding::straggler, one.instruction, one.window);

@@ -138,7 +138,7 @@ class raw_place {
  public:
   explicit raw_place(const raw_file_header& head) : tid_(head.tid) {}
   template <class Item>
-  void take(const Item& item) {
+  void on(const Item& item) {
     if (item.template is<raw_marker>() &&
         item.template as<raw_marker>()[raw_marker::marker_type] == marker_type::window_id)
       window_ = item.template as<raw_marker>()[raw_marker::value];
@@ -155,8 +155,8 @@ template <class Address>
 class final_place : public basic_record_place<Address> {
  public:
   template <class Item>
-  void take(const Item& item) {
-    basic_record_place<Address>::take(record<basic_entry<Address>, order::little>(item.bytes().data()));
+  void on(const Item& item) {
+    basic_record_place<Address>::on(record<basic_entry<Address>, order::little>(item.bytes().data()));
   }
 };
 
@@ -175,7 +175,7 @@ int dump_range(const std::string& path, const record_range<Format>& range, const
   const std::size_t faults = for_each_salvaging(
       range,
       [&](const auto& item) {
-        place.take(item);
+        place.on(item);
         if (left == 0 || item.offset() < begin || item.offset() >= end || !wanted.has(place.window(), place.tid()))
           return;
         --left;

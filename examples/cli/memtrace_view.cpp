@@ -33,7 +33,7 @@ class input {
   void advance() {
     head_.reset();
     while (next_ < all_.size() && !head_) {
-      place_.take(all_[next_]);
+      place_.on(all_[next_]);
       head_ = builder_.next(all_[next_++]);
     }
   }

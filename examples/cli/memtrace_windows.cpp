@@ -9,9 +9,9 @@
 
 #include <sys/stat.h>
 
-#include <backsight/memtrace/raw.hpp>
+#include <backsight/memtrace/index.hpp>
+#include <backsight/memtrace/raw_records.hpp>
 #include <backsight/memtrace/time_text.hpp>
-#include <backsight/memtrace/window_index.hpp>
 #include <backsight/memtrace/windows.hpp>
 
 #include "memtrace_choice.hpp"

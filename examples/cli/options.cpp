@@ -71,10 +71,6 @@ constexpr std::array<trace_command, 20> commands{{
     {in_merge, "merge", "Write the window.NNNN folders of a final memtrace as one folder", &trace_format::merge},
 }};
 
-/// As they stand in the matrix.
-constexpr std::array formats{&xray_format,     &xray_profile_format, &uftrace_format,
-                             &memtrace_format, &raw_memtrace_format, &perf_format};
-
 constexpr auto own_form = option_use::form::own, peer_form = option_use::form::peer, any_form = option_use::form::any;
 constexpr format_set memtraces = final_bit | raw_bit, with_calls = xray_bit | uftrace_bit | final_bit;
 constexpr command_set analyses = in_working_set | in_hot | in_reuse | in_opcodes | in_syscalls;
@@ -468,20 +464,23 @@ std::string commands_of(const trace_format& format) {
 }
 
 std::string matrix() {
-  std::string text =
-      "Commands by formats:\n  command     XRay  XRay profile  uftrace  memtrace  raw memtrace  perf.data\n";
+  std::string text = "Commands by formats:\n  command     ";
   const auto cell = [&](std::string word, std::size_t width) {
     word.resize(std::max(width, word.size()), ' ');
     text += word;
   };
+  const auto end_line = [&] {
+    while (text.ends_with(' ')) text.pop_back();
+    text += '\n';
+  };
+  for (const trace_format* const format : formats) cell(format->name, std::string(format->name).size() + 2);
+  end_line();
   for (const trace_command& command : commands) {
     text += "  ";
     cell(command.name, 12);
-    std::string line;
     for (const trace_format* const format : formats)
       cell(has_command(*format, command) ? "yes" : "-", std::string(format->name).size() + 2);
-    while (text.ends_with(' ')) text.pop_back();
-    text += '\n';
+    end_line();
   }
   return text;
 }

@@ -30,9 +30,9 @@ struct recording_input {
   template <class F, class OnFault>
   backsight::perf::merge_counts for_each(F&& f, OnFault&& on_fault) const {
 #ifdef BACKSIGHT_HAVE_ZSTD
-    return backsight::io::merge_unfolded(trace, others, f, on_fault);
+    return backsight::io::for_each_unfolded(trace, others, f, on_fault);
 #else
-    return backsight::perf::merge(trace, others, f, on_fault);
+    return backsight::perf::for_each_merged(trace, others, f, on_fault);
 #endif
   }
   [[nodiscard]] std::string text_feature(backsight::perf::feature which) const;

@@ -189,7 +189,7 @@ bool objects::take_kallsyms(const std::string& path, bool packed) {
     if (!text.try_open(path)) return false;
     auto out = unpack(text.bytes());
     if (!out) return false;
-    kernel_.take(std::move(*out));
+    kernel_.keep(std::move(*out));
   } else if (!kernel_.open(path)) {
     return false;
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -184,5 +185,10 @@ extern const trace_format xray_format;
 extern const trace_format xray_profile_format;
 extern const trace_format uftrace_format;
 extern const trace_format perf_format;
+
+/// The formats, as they stand in the matrix. An input is of the last that takes it: those that look at more of a file
+/// come behind those that look at less.
+inline constexpr std::array formats{&xray_format,     &xray_profile_format, &uftrace_format,
+                                    &memtrace_format, &raw_memtrace_format, &perf_format};
 
 }  // namespace cli

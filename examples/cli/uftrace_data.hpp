@@ -57,7 +57,7 @@ int select_records(const arguments& from, uftrace_data& to);
 /// `5us`, `2ms`, `1s`, `3m`, or nanoseconds.
 [[nodiscard]] std::uint64_t read_duration(std::string_view text);
 /// Reports what was damaged of all that was read.
-void report_faults(const uftrace_data& data, const backsight::uftrace::merge& records);
+void report_faults(const uftrace_data& data, const backsight::uftrace::merged_records& records);
 /// Reports what is damaged of the data files, for commands that do not read them otherwise.
 void check_data(const uftrace_data& data);
 /// The same for the files of the scheduler and the kernel alone.

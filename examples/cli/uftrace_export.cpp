@@ -23,7 +23,7 @@ namespace {
 /// Folded stacks as `uftrace dump --flame-graph` prints them.
 int export_folded(const uftrace_data& data, text_out& out) {
   uftrace::resolver names(data.recording());
-  uftrace::merge records(names, data.merging);
+  uftrace::merged_records records(names, data.merging);
   as_uftrace::flame_graph graph(records, data.stacks());
   graph.run();
   report_faults(data, records);
@@ -282,7 +282,7 @@ class chrome_export {
   const uftrace_data& data_;
   const uftrace::recording& recording_;
   uftrace::resolver names_;
-  uftrace::merge records_;
+  uftrace::merged_records records_;
   as_uftrace::call_stacks stacks_;
   as_uftrace::value_writer values_;
   text_out& out_;

@@ -71,7 +71,7 @@ int open_uftrace(const arguments& from, uftrace_data& to) {
   return code == success ? select_records(from, to) : code;
 }
 
-void report_faults(const uftrace_data& data, const uftrace::merge& records) {
+void report_faults(const uftrace_data& data, const uftrace::merged_records& records) {
   for (const auto& [index, fault] : records.faults()) data.report(data.recording().data[index].file, fault);
   for (const auto& [file, fault] : records.other_faults()) data.report(file, fault);
 }
@@ -80,7 +80,7 @@ namespace {
 
 void check(const uftrace_data& data, const uftrace::merge_options& merging) {
   uftrace::resolver names(data.recording());
-  uftrace::merge records(names, merging);
+  uftrace::merged_records records(names, merging);
   uftrace::merged_record r;
   while (records.next(r)) {
   }

@@ -89,7 +89,7 @@ class graph_printer {
 int print_graphs(const arguments& from, const uftrace_data& data, text_out& out) {
   const uftrace::recording& recording = data.recording();
   uftrace::resolver names(recording);
-  uftrace::merge records(names, data.merging);
+  uftrace::merged_records records(names, data.merging);
   as_uftrace::session_graph graph(records, data.stacks());
   graph.run();
   report_faults(data, records);
@@ -172,7 +172,7 @@ class task_graph {
     uftrace::resolver names(recording_);
     uftrace::merge_options options = data_.merging;
     options.shorter_than = 0;
-    uftrace::merge records(names, options);
+    uftrace::merged_records records(names, options);
     as_uftrace::call_stacks stacks(recording_, data_.stacks());
     std::vector<std::uint64_t> first(times_.size()), last(times_.size()), idle(times_.size()), since(times_.size());
     uftrace::merged_record r;

@@ -497,7 +497,7 @@ class replay {
   const uftrace::recording& recording_;
   bool exact_;
   uftrace::resolver names_;
-  uftrace::merge records_;
+  uftrace::merged_records records_;
   as_uftrace::call_stacks stacks_;
   as_uftrace::value_writer values_;
   text_out out_;

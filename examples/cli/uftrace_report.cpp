@@ -22,7 +22,7 @@ struct named_row {
   std::string name;
 };
 
-std::vector<named_row> rows_of(uftrace::merge& records, const as_uftrace::function_report& report) {
+std::vector<named_row> rows_of(uftrace::merged_records& records, const as_uftrace::function_report& report) {
   std::vector<named_row> rows;
   for (const as_uftrace::report_row& row : report.rows()) rows.push_back({row, records.names().name(row.name)});
   return rows;
@@ -56,7 +56,7 @@ std::vector<named_row> parallel_rows(const uftrace_data& data, unsigned jobs, bo
       uftrace::merge_options options = data.merging;
       options.tasks = &tasks;
       uftrace::resolver names(whole);
-      uftrace::merge records(names, options);
+      uftrace::merged_records records(names, options);
       as_uftrace::function_report report(records, data.stacks());
       report.run();
       if (report.jumps() != 0) ++jumps;
@@ -155,7 +155,7 @@ void print_table(const arguments& from, text_out& out, const std::vector<named_r
 
 int report_tasks(const uftrace_data& data, text_out& out) {
   uftrace::resolver names(data.recording());
-  uftrace::merge records(names, data.merging);
+  uftrace::merged_records records(names, data.merging);
   as_uftrace::task_report report(records, data.stacks());
   report.run();
   report_faults(data, records);
@@ -204,7 +204,7 @@ int uftrace_report(const arguments& from) {
       if (from.jobs > 1 && independent(data.recording())) rows = parallel_rows(data, from.jobs, done);
       if (!done) {
         uftrace::resolver names(data.recording());
-        uftrace::merge records(names, data.merging);
+        uftrace::merged_records records(names, data.merging);
         as_uftrace::function_report report(records, data.stacks());
         report.run();
         report_faults(data, records);

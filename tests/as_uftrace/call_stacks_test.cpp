@@ -591,7 +591,7 @@ TEST_CASE("the end of a task is that of its last record, of its source or of the
   const recording from = directory.open();
   const auto ends = [&](merge_options options) {
     resolver names(from);
-    merge records(names, options);
+    merged_records records(names, options);
     call_stacks stacks(from, {});
     for (merged_record r; records.next(r);) stacks.consume(r);
     return std::pair(stacks.end_time(stacks.all()[0], records, 0), stacks.end_time(stacks.all()[1], records, 1));
@@ -611,7 +611,7 @@ TEST_CASE("a record of the kernel behind the scheduler's is the last of its task
   directory.kernel(kernel().entry(400, 7, 0, kernel::k0).exit(450, 7, 0, kernel::k0));
   const recording from = directory.open();
   resolver names(from);
-  merge records(names, {});
+  merged_records records(names, {});
   call_stacks stacks(from, {});
   for (merged_record r; records.next(r);) stacks.consume(r);
   CHECK(stacks.end_time(stacks.all()[0], records, 0) == 450);

@@ -61,7 +61,7 @@ std::uint64_t use_all(const recording& from) {
   for (const bool salvage : {false, true}) {
     resolver names(from);
     value_writer values(names);
-    merge records(names, {.external = true, .salvage = salvage});
+    merged_records records(names, {.external = true, .salvage = salvage});
     merged_record r;
     std::string text;
     std::vector<std::vector<part>> parts(from.data.size());
@@ -90,17 +90,17 @@ std::uint64_t use_all(const recording& from) {
     sum += records.faults().size();
   }
   resolver names(from);
-  merge for_report(names, {.salvage = true});
+  merged_records for_report(names, {.salvage = true});
   function_report report(for_report, {});
   report.run();
   for (const report_row& row : report.rows()) sum += row.calls;
-  merge for_tasks(names, {.shorter_than = 100});
+  merged_records for_tasks(names, {.shorter_than = 100});
   task_report tasks(for_tasks, {});
   tasks.run();
-  merge for_graph(names, {});
+  merged_records for_graph(names, {});
   session_graph graph(for_graph, {}, true);
   graph.run();
-  merge for_flame(names, {.salvage = true});
+  merged_records for_flame(names, {.salvage = true});
   flame_graph flame(for_flame, {});
   flame.run();
   (void)for_each_call(names, [&](const uftrace::call_event& event) { sum += event.depth; });
@@ -112,7 +112,7 @@ struct one_by_one {
   std::map<std::uint32_t, report_row> rows;
 
   explicit one_by_one(resolver& names) {
-    merge records(names, {});
+    merged_records records(names, {});
     call_stacks stacks(names.source(), {});
     const std::uint32_t wait = names.intern("linux:schedule"), preempted = names.intern("linux:schedule (pre-empted)");
     const auto name_of = [&](std::uint32_t index, std::uint64_t time, std::uint64_t address) {
@@ -220,7 +220,7 @@ TEST_CASE("a directory gives its tasks, sessions and names") {
 TEST_CASE("records of all tasks come in the order of time") {
   const auto directory = open_data("bigendian-derived");
   resolver names(directory.recording());
-  merge records(names, {});
+  merged_records records(names, {});
   merged_record r;
   std::uint64_t before = 0, count = 0;
   std::set<std::uint32_t> tasks;
@@ -242,7 +242,7 @@ TEST_CASE("runs of records give the same report as records one by one") {
     CAPTURE(name);
     const auto directory = open_data(name);
     resolver names(directory.recording());
-    merge fast(names, {});
+    merged_records fast(names, {});
     function_report a(fast, {});
     a.run();
     one_by_one b(names);
@@ -303,7 +303,7 @@ TEST_CASE("damage ends a task or is passed over, and is listed") {
   const recording& from = directory.recording();
   const auto read = [&](bool salvage) {
     resolver names(from);
-    merge records(names, {.salvage = salvage});
+    merged_records records(names, {.salvage = salvage});
     std::vector<std::uint64_t> counts(from.data.size());
     for (merged_record r; records.next(r);) counts[r.data_index] += r.source == record_source::task_file;
     std::string text;
@@ -367,7 +367,7 @@ TEST_CASE("a task file that is cut has the records in front of the cut, and a fa
       recording cut = *uftrace::open(files, test::patterns());
       cut.data[0].bytes = cut.data[0].bytes.first(size);
       resolver names(cut);
-      merge records(names, {.scheduler = false});
+      merged_records records(names, {.scheduler = false});
       std::size_t count = 0;
       for (merged_record r; records.next(r);) ++count;
       const auto last = static_cast<std::size_t>(std::upper_bound(ends.begin(), ends.end(), size) - ends.begin()) - 1;

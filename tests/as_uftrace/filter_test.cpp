@@ -26,7 +26,7 @@ std::map<std::string, std::uint64_t> calls_with(const function_filter& filter, s
   const auto directory = io::uftrace_directory::open(test::data_path("uftrace/single-pg/uftrace.data"));
   REQUIRE(directory);
   resolver names(directory->recording());
-  merge records(names, {.scheduler = false});
+  merged_records records(names, {.scheduler = false});
   function_report report(records, {.depth = depth, .functions = &filter});
   report.run();
   std::map<std::string, std::uint64_t> found;

@@ -25,7 +25,7 @@ void add(std::string& out, const flame_graph& flame, resolver& names, std::uint3
 std::string flame_text(test::uftrace_builder& directory, merge_options merging = {}, stack_options options = {}) {
   const recording from = directory.open();
   resolver names(from);
-  merge merged(names, merging);
+  merged_records merged(names, merging);
   flame_graph flame(merged, options);
   flame.run();
   std::string out;
@@ -37,7 +37,7 @@ std::uint64_t sample_of(std::string_view elapsed) {
   if (!elapsed.empty()) directory.info_lines = {{11, "record_date:x\nelapsed_time:" + std::string(elapsed) + " sec\n"}};
   const recording from = directory.open();
   resolver names(from);
-  merge merged(names, {});
+  merged_records merged(names, {});
   return flame_graph(merged, {}).sample();
 }
 /// One task, recorded for so long that a sample is a microsecond.

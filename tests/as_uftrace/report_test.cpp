@@ -33,7 +33,7 @@ row once(std::uint64_t total, std::uint64_t self) { return {1, total, 0, self, t
 
 rows report_of(const recording& from, merge_options merging = {}, stack_options options = {}) {
   resolver names(from);
-  merge merged(names, merging);
+  merged_records merged(names, merging);
   function_report report(merged, options);
   report.run();
   rows all;
@@ -380,7 +380,7 @@ std::vector<task_row> tasks_of(test::uftrace_builder& directory, merge_options m
                                stack_options options = {}) {
   const recording from = directory.open();
   resolver names(from);
-  merge merged(names, merging);
+  merged_records merged(names, merging);
   task_report report(merged, options);
   report.run();
   std::vector<task_row> all;

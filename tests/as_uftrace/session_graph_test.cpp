@@ -47,7 +47,7 @@ struct graph_of {
   }
   recording from;
   resolver names;
-  merge merged;
+  merged_records merged;
   session_graph graph;
   bool with_children;
 };

@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <vector>
 
-#include <backsight/xray/block_index.hpp>
+#include <backsight/xray/index.hpp>
 #include <backsight/xray/xray.hpp>
 
 #include <support/byte_builder.hpp>

@@ -10,15 +10,14 @@
 #include <backsight/cfi/table.hpp>
 #include <backsight/core/print.hpp>
 #include <backsight/ftrace/schema.hpp>
+#include <backsight/memtrace/index.hpp>
 #include <backsight/memtrace/memtrace.hpp>
-#include <backsight/memtrace/window_index.hpp>
 #include <backsight/perf/perf.hpp>
 #include <backsight/uftrace/files/task_messages.hpp>
+#include <backsight/uftrace/index.hpp>
 #include <backsight/uftrace/records.hpp>
-#include <backsight/uftrace/time_index.hpp>
-#include <backsight/xray/basic.hpp>
-#include <backsight/xray/fdr.hpp>
 #include <backsight/xray/profile_schema.hpp>
+#include <backsight/xray/records.hpp>
 
 #include "../../examples/formats/pcapng.hpp"
 

@@ -16,7 +16,7 @@ def problems(header, *includes):
 
 class Layers(unittest.TestCase):
     def test_a_right_arrow_passes(self):
-        self.assertEqual(problems("xray/fdr.hpp", "<array>", "<backsight/core/record.hpp>", "<backsight/xray/schema.hpp>"), [])
+        self.assertEqual(problems("xray/records.hpp", "<array>", "<backsight/core/record.hpp>", "<backsight/xray/schema.hpp>"), [])
         self.assertEqual(problems("cfi/table.hpp", "<backsight/elf/sections.hpp>", "<backsight/dwarf/constants.hpp>"), [])
         self.assertEqual(problems("xray/instr_map.hpp", "<backsight/elf/sections.hpp>"), [])
         self.assertEqual(problems("cfi/in_process.hpp", "<link.h>"), [])
@@ -24,8 +24,8 @@ class Layers(unittest.TestCase):
         self.assertEqual(problems("uftrace/resolver.hpp", "<string>"), [])
 
     def test_a_wrong_arrow_is_found(self):
-        for header, name in (("core/record.hpp", "xray/schema.hpp"), ("xray/fdr.hpp", "uftrace/schema.hpp"),
-                             ("xray/fdr.hpp", "elf/sections.hpp"), ("elf/sections.hpp", "io/inflate.hpp"),
+        for header, name in (("core/record.hpp", "xray/schema.hpp"), ("xray/records.hpp", "uftrace/schema.hpp"),
+                             ("xray/records.hpp", "elf/sections.hpp"), ("elf/sections.hpp", "io/inflate.hpp"),
                              ("analysis/call_stack.hpp", "xray/xray.hpp"), ("analysis/call_stack.hpp", "emit/folded.hpp"),
                              ("cfi/table.hpp", "xray/xray.hpp"), ("core/record.hpp", "backsight.hpp")):
             self.assertEqual(len(problems(header, f"<backsight/{name}>")), 1, (header, name))
@@ -35,7 +35,7 @@ class Layers(unittest.TestCase):
 
     def test_costly_and_foreign_headers_are_found(self):
         for name in ("<memory>", "<string>", "<boost/endian.hpp>", "<unistd.h>", "<sys/mman.h>", '"schema.hpp"'):
-            self.assertNotEqual(problems("xray/fdr.hpp", name), [], name)
+            self.assertNotEqual(problems("xray/records.hpp", name), [], name)
         self.assertNotEqual(problems("uftrace/records.hpp", "<string>"), [])
 
     def test_an_include_under_a_condition_is_found(self):

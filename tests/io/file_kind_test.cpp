@@ -8,7 +8,7 @@
 #include <vector>
 
 #include <backsight/cfi/table_search.hpp>
-#include <backsight/memtrace/window_index.hpp>
+#include <backsight/memtrace/index.hpp>
 
 #include <support/catch.hpp>
 

@@ -57,7 +57,7 @@ TEST_CASE("every memtrace of the corpus encodes to itself, splits and merges, an
     // Kernel templates have neither windows nor the thread exits of a recording.
     if (name.rfind("mock_", 0) == 0) continue;
     trace_checker checker(*trace);
-    checker.run([&](const check_result& one) {
+    checker.for_each_finding([&](const check_result& one) {
       CHECK(message(one.what) == message(finding::straggler));
       ++stragglers;
     });
@@ -70,7 +70,7 @@ TEST_CASE("every memtrace of the corpus encodes to itself, splits and merges, an
         ++windows;
         const auto alone = final_trace::open(part);
         REQUIRE(alone);
-        trace_checker(*alone).run([&](const check_result& one) {
+        trace_checker(*alone).for_each_finding([&](const check_result& one) {
           CHECK(message(one.what) == message(finding::straggler));
           ++in_parts;
         });

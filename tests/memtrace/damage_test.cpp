@@ -5,9 +5,9 @@
 #include <backsight/memtrace/analyzers.hpp>
 #include <backsight/memtrace/check.hpp>
 #include <backsight/memtrace/counts.hpp>
+#include <backsight/memtrace/index.hpp>
 #include <backsight/memtrace/raw_counts.hpp>
 #include <backsight/memtrace/split.hpp>
-#include <backsight/memtrace/window_index.hpp>
 
 #include "trace_builder.hpp"
 
@@ -121,7 +121,8 @@ std::size_t use_final(byte_view bytes) {
 
   bool unreadable = false;
   trace_checker checker(*trace);
-  checker.run([&](const check_result& one) { unreadable = unreadable || one.what == finding::unreadable; });
+  checker.for_each_finding(
+      [&](const check_result& one) { unreadable = unreadable || one.what == finding::unreadable; });
   const bool unknown =
       std::any_of(expected.begin(), expected.end(), [](const fault& one) { return one.code != errc::bad_size; });
   CHECK(unreadable == unknown);
@@ -209,7 +210,8 @@ TEST_CASE("each truncation of small final traces ends with what is left, and say
       if (!trace) continue;
       bool missing = false;
       trace_checker checker(*trace);
-      checker.run([&](const check_result& one) { missing = missing || one.what == finding::missing_exit; });
+      checker.for_each_finding(
+          [&](const check_result& one) { missing = missing || one.what == finding::missing_exit; });
       CHECK(missing);
     }
   }

@@ -5,9 +5,9 @@
 #include <backsight/memtrace/analyzers.hpp>
 #include <backsight/memtrace/check.hpp>
 #include <backsight/memtrace/counts.hpp>
+#include <backsight/memtrace/index.hpp>
 #include <backsight/memtrace/raw_counts.hpp>
 #include <backsight/memtrace/split.hpp>
-#include <backsight/memtrace/window_index.hpp>
 
 #include "trace_builder.hpp"
 
@@ -115,7 +115,7 @@ TEST_CASE("the work for windows grows like their number") {
     CHECK(grows_like_its_input(500, [&](std::uint64_t n) {
       const auto built = file(n);
       const auto trace = final_trace::open(built.view());
-      trace_checker(*trace).run([](const check_result&) {});
+      trace_checker(*trace).for_each_finding([](const check_result&) {});
     }));
     // A trace without chunks has the encodings of a window's instructions anywhere in front of it.
     CHECK(grows_like_its_input(500, [&](std::uint64_t n) {

@@ -24,7 +24,7 @@ TEST_CASE("threads that take turns each go on with their window, as they are cou
   using at = std::pair<std::uint64_t, std::optional<std::uint64_t>>;
   std::vector<at> of_instructions;
   for (const entry_view item : entry_span(built.view())) {
-    place.take(item);
+    place.on(item);
     if (is_instruction(item[entry_record::type])) of_instructions.emplace_back(place.tid(), place.window());
   }
   CHECK(of_instructions == std::vector<at>{{1, {}}, {1, 0}, {2, {}}, {2, 4}, {1, 0}, {1, 5}, {2, 4}});

@@ -25,7 +25,7 @@ inline const std::vector<std::string> good_files{
   REQUIRE(trace);
   std::vector<memtrace::finding> found;
   memtrace::trace_checker checker(*trace);
-  checker.run([&](const memtrace::check_result& one) { found.push_back(one.what); });
+  checker.for_each_finding([&](const memtrace::check_result& one) { found.push_back(one.what); });
   return found;
 }
 

@@ -10,8 +10,8 @@
 #include <backsight/io/lz4_frame.hpp>
 #include <backsight/io/snappy_frame.hpp>
 #include <backsight/io/zip.hpp>
-#include <backsight/memtrace/final.hpp>
-#include <backsight/memtrace/raw.hpp>
+#include <backsight/memtrace/raw_records.hpp>
+#include <backsight/memtrace/records.hpp>
 #include <backsight/memtrace/windows.hpp>
 
 #include <support/catch.hpp>

@@ -106,9 +106,9 @@ int main(int count, char** words) {
     std::printf("fault %" PRIx64 " %s\n", damage.offset, message(damage.code));
   };
 #ifdef BACKSIGHT_HAVE_ZSTD
-  const perf::merge_counts counts = io::merge_unfolded(*opened, others, print_one, print_fault);
+  const perf::merge_counts counts = io::for_each_unfolded(*opened, others, print_one, print_fault);
 #else
-  const perf::merge_counts counts = perf::merge(*opened, others, print_one, print_fault);
+  const perf::merge_counts counts = perf::for_each_merged(*opened, others, print_one, print_fault);
 #endif
   std::printf("records=%" PRIu64 " unknown=%" PRIu64 " without_event=%" PRIu64 " compressed=%" PRIu64 " faults=%" PRIu64
               " most_waiting=%zu\n",

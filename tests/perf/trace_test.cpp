@@ -146,7 +146,7 @@ TEST_CASE("each truncation of a file opens as far as it is there, or says where 
       CHECK((opened->missing() != 0 || opened->feature_error() ||
              read_text(*opened->find(feature::hostname), o).error()));
       std::size_t given = 0;
-      const merge_counts counts = merge(*opened, [&](const merged_record&) { ++given; }, [](const fault&) {});
+      const merge_counts counts = for_each_merged(*opened, [&](const merged_record&) { ++given; }, [](const fault&) {});
       CHECK(given == (opened->data().size() / 32));
       CHECK(counts.faults == (opened->data().size() % 32 != 0 ? 1U : 0U));
     }

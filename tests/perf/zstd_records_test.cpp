@@ -58,7 +58,7 @@ seen unfold(const std::vector<std::byte>& records, io::expansion_limit limit = {
   const auto opened = perf::open(bytes);
   REQUIRE(opened);
   seen found;
-  io::merge_unfolded(
+  io::for_each_unfolded(
       *opened, {}, [&](const merged_record& item) { found.times.push_back(item.time); },
       [&](const fault& one) { found.faults.push_back(one); }, limit);
   return found;

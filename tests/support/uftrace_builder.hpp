@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include <backsight/uftrace/open.hpp>
+#include <backsight/uftrace/trace.hpp>
 
 #include <support/byte_builder.hpp>
 

@@ -91,7 +91,7 @@ counts count(const kernel_directory& directory, bool salvage) {
   const auto opened = uftrace::open(files);
   REQUIRE(opened);
   resolver names(*opened);
-  merge records(names, {.salvage = salvage});
+  merged_records records(names, {.salvage = salvage});
   merged_record r;
   counts all;
   while (records.next(r)) {

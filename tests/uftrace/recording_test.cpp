@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stands for uftrace/files/task_messages.hpp, uftrace/open.hpp
-#include <backsight/uftrace/open.hpp>
+// Stands for uftrace/files/task_messages.hpp, uftrace/trace.hpp
+#include <backsight/uftrace/trace.hpp>
 
 #include <string>
 #include <string_view>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <backsight/xray/basic.hpp>
 #include <backsight/xray/events.hpp>
+#include <backsight/xray/records.hpp>
 
 #include <ranges>
 #include <vector>

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include <backsight/core/hex_dump.hpp>
-#include <backsight/xray/block_index.hpp>
+#include <backsight/xray/index.hpp>
 
 #include <support/catch.hpp>
 #include <support/files.hpp>

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include <backsight/analysis/parallel.hpp>
-#include <backsight/xray/block_index.hpp>
+#include <backsight/xray/index.hpp>
 #include <backsight/xray/instr_map.hpp>
 #include <backsight/xray/xray.hpp>
 

@@ -48,7 +48,7 @@ class text_parts {
     size_ = memory_.size();
     return true;
   }
-  void take(std::vector<std::byte> bytes) {
+  void keep(std::vector<std::byte> bytes) {
     close();
     owned_ = std::move(bytes);
     memory_ = view(owned_);
@@ -106,7 +106,7 @@ class kernel_symbols {
   };
 
   [[nodiscard]] bool open(const std::string& path) { return reset(), text_.open(path.c_str()); }
-  void take(std::vector<std::byte> text) { reset(), text_.take(std::move(text)); }
+  void keep(std::vector<std::byte> text) { reset(), text_.keep(std::move(text)); }
 
   /// Tells where a function of that name lay in the recorded kernel, so that addresses can be moved; an empty name
   /// moves none.

@@ -13,7 +13,7 @@
 #include <dirent.h>
 
 #include <backsight/io/mapped_file.hpp>
-#include <backsight/uftrace/open.hpp>
+#include <backsight/uftrace/trace.hpp>
 
 namespace backsight::io {
 

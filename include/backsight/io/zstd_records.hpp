@@ -12,7 +12,7 @@
 #include <zstd.h>
 
 #include <backsight/io/container.hpp>
-#include <backsight/perf/merge.hpp>
+#include <backsight/perf/merged_records.hpp>
 
 namespace backsight::io {
 
@@ -183,13 +183,13 @@ class zstd_walker {
 
 }  // namespace detail
 
-/// perf::merge for traces whose records may be compressed: those inside come in place of the compressed ones, also
-/// where they cross from one to the next. Needs libzstd. Each stream of a directory is unfolded for itself. A
+/// perf::for_each_merged for traces whose records may be compressed: those inside come in place of the compressed ones,
+/// also where they cross from one to the next. Needs libzstd. Each stream of a directory is unfolded for itself. A
 /// compressed stream that is damaged is told once, at the compressed record; what is behind it is given as it is.
 /// Memory: what unfolds to the records of two rounds.
 template <class F, class OnFault>
-perf::merge_counts merge_unfolded(const perf::trace& opened, std::span<const byte_view> others, F&& f,
-                                  OnFault&& on_fault, expansion_limit limit = {}) {
+perf::merge_counts for_each_unfolded(const perf::trace& opened, std::span<const byte_view> others, F&& f,
+                                     OnFault&& on_fault, expansion_limit limit = {}) {
   return with_order(opened.byte_order(), [&](auto o) {
     std::vector<detail::zstd_walker<o()>> streams;
     streams.emplace_back(opened.template records<o()>(), limit);

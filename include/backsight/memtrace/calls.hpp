@@ -13,7 +13,7 @@
 
 #include <backsight/core/call_trace.hpp>
 #include <backsight/memtrace/call_follower.hpp>
-#include <backsight/memtrace/final.hpp>
+#include <backsight/memtrace/records.hpp>
 #include <backsight/memtrace/window_scanner.hpp>
 
 namespace backsight::memtrace {

@@ -98,7 +98,7 @@ class trace_checker {
   explicit trace_checker(const final_trace& trace) : trace_(trace), head_(trace.header()) {}
 
   template <class F>
-  void run(F&& f) {
+  void for_each_finding(F&& f) {
     report_.clear();
     for (const window& one : trace_.windows()) windows_.push_back(one);
     check_header();

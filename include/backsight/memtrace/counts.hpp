@@ -7,9 +7,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include <backsight/memtrace/final.hpp>
 #include <backsight/memtrace/pc_set.hpp>
 #include <backsight/memtrace/record_follower.hpp>
+#include <backsight/memtrace/records.hpp>
 
 namespace backsight::memtrace {
 

@@ -11,15 +11,16 @@
 #include <backsight/memtrace/check.hpp>
 #include <backsight/memtrace/counts.hpp>
 #include <backsight/memtrace/file_start.hpp>
-#include <backsight/memtrace/final.hpp>
+#include <backsight/memtrace/index.hpp>
 #include <backsight/memtrace/modules.hpp>
 #include <backsight/memtrace/opcode.hpp>
 #include <backsight/memtrace/pc_set.hpp>
-#include <backsight/memtrace/raw.hpp>
 #include <backsight/memtrace/raw_counts.hpp>
+#include <backsight/memtrace/raw_records.hpp>
 #include <backsight/memtrace/raw_schema.hpp>
 #include <backsight/memtrace/record_follower.hpp>
 #include <backsight/memtrace/record_place.hpp>
+#include <backsight/memtrace/records.hpp>
 #include <backsight/memtrace/references.hpp>
 #include <backsight/memtrace/reuse.hpp>
 #include <backsight/memtrace/schema.hpp>
@@ -28,7 +29,6 @@
 #include <backsight/memtrace/time_text.hpp>
 #include <backsight/memtrace/trace.hpp>
 #include <backsight/memtrace/types.hpp>
-#include <backsight/memtrace/window_index.hpp>
 #include <backsight/memtrace/window_scanner.hpp>
 #include <backsight/memtrace/window_set.hpp>
 #include <backsight/memtrace/windows.hpp>

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include <backsight/memtrace/raw.hpp>
+#include <backsight/memtrace/raw_records.hpp>
 
 namespace backsight::memtrace {
 

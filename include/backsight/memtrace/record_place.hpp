@@ -18,7 +18,7 @@ class basic_record_place {
   using any = basic_entry<Address>;
 
   /// Takes the next record, to which tid() and window() apply then.
-  void take(const record<any, order::little>& item) {
+  void on(const record<any, order::little>& item) {
     const trace_type type = item[any::type];
     if (type == trace_type::thread) return enter(item[any::addr]);
     if (type != trace_type::marker || static_cast<marker_type>(item[any::size]) != marker_type::window_id) return;

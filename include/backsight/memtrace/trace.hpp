@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <backsight/memtrace/final.hpp>
-#include <backsight/memtrace/raw.hpp>
+#include <backsight/memtrace/raw_records.hpp>
+#include <backsight/memtrace/records.hpp>
 
 namespace backsight::memtrace {
 

@@ -6,8 +6,8 @@
 #include <optional>
 #include <unordered_map>
 
-#include <backsight/memtrace/final.hpp>
 #include <backsight/memtrace/record_follower.hpp>
+#include <backsight/memtrace/records.hpp>
 
 namespace backsight::memtrace {
 

@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-#include <backsight/memtrace/raw.hpp>
+#include <backsight/memtrace/raw_records.hpp>
 #include <backsight/memtrace/record_follower.hpp>
 #include <backsight/memtrace/window_scanner.hpp>
 

@@ -6,7 +6,7 @@
 #include <backsight/perf/features.hpp>
 #include <backsight/perf/jitdump.hpp>
 #include <backsight/perf/kernel_schema.hpp>
-#include <backsight/perf/merge.hpp>
+#include <backsight/perf/merged_records.hpp>
 #include <backsight/perf/record_head.hpp>
 #include <backsight/perf/records.hpp>
 #include <backsight/perf/round_queue.hpp>

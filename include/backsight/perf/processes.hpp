@@ -12,7 +12,7 @@
 #include <vector>
 
 #include <backsight/perf/mappings.hpp>
-#include <backsight/perf/merge.hpp>
+#include <backsight/perf/merged_records.hpp>
 
 namespace backsight::perf {
 

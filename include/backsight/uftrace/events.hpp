@@ -7,7 +7,7 @@
 
 #include <backsight/core/event.hpp>
 #include <backsight/uftrace/depth_repair.hpp>
-#include <backsight/uftrace/merge.hpp>
+#include <backsight/uftrace/merged_records.hpp>
 
 namespace backsight::uftrace {
 
@@ -51,7 +51,7 @@ template <call_choice Shown, class F>
 std::vector<task_fault> for_each_call(resolver& names, merge_options merging, Shown&& shown, F&& f) {
   merging.scheduler = false;
   merging.salvage = true;
-  merge records(names, merging);
+  merged_records records(names, merging);
   std::vector<depth_repair> repair(names.source().data.size());
   std::vector<std::int64_t> processes;
   for (const task_data& each : names.source().data) processes.push_back(process_of(names.source(), each));

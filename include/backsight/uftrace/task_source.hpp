@@ -9,9 +9,9 @@
 #include <optional>
 #include <vector>
 
+#include <backsight/uftrace/index.hpp>
 #include <backsight/uftrace/merged_record.hpp>
 #include <backsight/uftrace/resolver.hpp>
-#include <backsight/uftrace/time_index.hpp>
 
 // Source: uftrace's utils/fstack.c (get_task_ustack, read_task_ustack).
 namespace backsight::uftrace {
@@ -43,9 +43,9 @@ class task_source {
   /// Gives the plain records from the current one on to `f` until it gives false, their time passes `bound` (or reaches
   /// it, when not `inclusive`) or another kind of record comes. Gives the number of those that `f` took.
   template <order O, class F>
-  [[gnu::always_inline]] std::size_t run(std::uint64_t bound, bool inclusive, F&& f) {
-    if constexpr (O == order::little) return run_in<O>(little_range_, little_at_, bound, inclusive, f);
-    else return run_in<O>(big_range_, big_at_, bound, inclusive, f);
+  [[gnu::always_inline]] std::size_t take_run(std::uint64_t bound, bool inclusive, F&& f) {
+    if constexpr (O == order::little) return take_run_in<O>(little_range_, little_at_, bound, inclusive, f);
+    else return take_run_in<O>(big_range_, big_at_, bound, inclusive, f);
   }
 
   /// The faults met so far.
@@ -115,8 +115,8 @@ class task_source {
   }
 
   template <order O, class F>
-  [[gnu::always_inline]] std::size_t run_in(task_records<O>& range, typename task_records<O>::iterator& at,
-                                            std::uint64_t bound, bool inclusive, F& f) {
+  [[gnu::always_inline]] std::size_t take_run_in(task_records<O>& range, typename task_records<O>::iterator& at,
+                                                 std::uint64_t bound, bool inclusive, F& f) {
     using common = backsight::detail::common_of<task_format<O>>;
     const std::byte* const first = range.bytes().data() + current_.offset;
     const std::byte* const end = range.bytes().data() + range.bytes().size();

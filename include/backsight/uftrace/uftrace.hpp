@@ -15,12 +15,12 @@
 #include <backsight/uftrace/files/symbols.hpp>
 #include <backsight/uftrace/files/task_list.hpp>
 #include <backsight/uftrace/files/task_messages.hpp>
+#include <backsight/uftrace/index.hpp>
 #include <backsight/uftrace/kernel_source.hpp>
-#include <backsight/uftrace/merge.hpp>
 #include <backsight/uftrace/merged_record.hpp>
+#include <backsight/uftrace/merged_records.hpp>
 #include <backsight/uftrace/object_files.hpp>
 #include <backsight/uftrace/object_rule.hpp>
-#include <backsight/uftrace/open.hpp>
 #include <backsight/uftrace/perf_source.hpp>
 #include <backsight/uftrace/recording.hpp>
 #include <backsight/uftrace/records.hpp>
@@ -28,6 +28,6 @@
 #include <backsight/uftrace/schema.hpp>
 #include <backsight/uftrace/task_sessions.hpp>
 #include <backsight/uftrace/task_source.hpp>
-#include <backsight/uftrace/time_index.hpp>
+#include <backsight/uftrace/trace.hpp>
 #include <backsight/uftrace/value_rules.hpp>
 #include <backsight/uftrace/values.hpp>

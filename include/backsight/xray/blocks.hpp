@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <iterator>
 
-#include <backsight/xray/fdr.hpp>
-#include <backsight/xray/log.hpp>
+#include <backsight/xray/records.hpp>
+#include <backsight/xray/trace.hpp>
 
 namespace backsight::xray {
 

@@ -7,8 +7,8 @@
 
 #include <backsight/core/event.hpp>
 #include <backsight/core/offset_of.hpp>
-#include <backsight/xray/basic.hpp>
 #include <backsight/xray/blocks.hpp>
+#include <backsight/xray/records.hpp>
 
 namespace backsight::xray {
 

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include <backsight/xray/block_index.hpp>
 #include <backsight/xray/events.hpp>
+#include <backsight/xray/index.hpp>
 
 namespace backsight::xray {
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include <backsight/uftrace/merge.hpp>
+#include <backsight/uftrace/merged_records.hpp>
 
 #include "function_filter.hpp"
 #include "task_stack.hpp"
@@ -60,10 +60,10 @@ class call_stacks {
 
   /// Lets the merge ask these stacks for estimates of exit times, where the recording has such. They must outlive it
   /// and stay in place.
-  void follow(merge& records) {
+  void follow(merged_records& records) {
     if (!records.estimating()) return;
     records.watch_schedule(
-        [](void* owner, merge& from, const merged_record& event) {
+        [](void* owner, merged_records& from, const merged_record& event) {
           static_cast<call_stacks*>(owner)->estimate_exit(from, event);
         },
         this);
@@ -184,7 +184,8 @@ class call_stacks {
   [[nodiscard]] std::uint64_t jumps() const noexcept { return jumps_; }
 
   /// The time that uftrace takes for the end of a task whose functions are still open.
-  [[nodiscard]] std::uint64_t end_time(const task_stack& t, const merge& m, std::uint32_t data_index) const noexcept {
+  [[nodiscard]] std::uint64_t end_time(const task_stack& t, const merged_records& m,
+                                       std::uint32_t data_index) const noexcept {
     if (m.closes_at() != 0) return m.closes_at();
     // With a time filter uftrace keeps scheduler events by task; without one they share a place.
     if (t.last_was_perf) return m.shorter_than() != 0 ? t.consumed_time : last_perf_time_;
@@ -205,7 +206,7 @@ class call_stacks {
 
  private:
   /// Moves an invented exit time when a scheduler event falls into the function on top.
-  void estimate_exit(merge& records, const merged_record& r) {
+  void estimate_exit(merged_records& records, const merged_record& r) {
     const task_stack& t = of(r);
     const merged_record* const waiting = records.waiting(r.data_index);
     if (t.height <= 0 || waiting == nullptr) return;

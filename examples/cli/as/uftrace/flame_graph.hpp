@@ -18,7 +18,7 @@ using namespace backsight::uftrace;
 /// One tree for all tasks: `uftrace dump --flame-graph`.
 class flame_graph {
  public:
-  flame_graph(merge& records, stack_options options)
+  flame_graph(merged_records& records, stack_options options)
       : records_(&records), stacks_(records.source(), options), tree_(records.source(), false, true) {
     tree_.add_root();
     for (std::uint32_t i = 0; i < records.source().data.size(); ++i) tree_.set_current(i, 0);
@@ -91,7 +91,7 @@ class flame_graph {
     if (up != tree_node::none) tree_.add_child_time(up, slot->total / sample_ * sample_ - slot->total);
   }
 
-  merge* records_;
+  merged_records* records_;
   call_stacks stacks_;
   call_tree tree_;
   std::uint64_t sample_ = 0;

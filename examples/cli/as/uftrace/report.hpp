@@ -43,7 +43,8 @@ struct report_row {
 /// that did not return. Costs a look-up of the function for each record and a search of the stack for each exit.
 class function_report {
  public:
-  function_report(merge& records, stack_options options) : records_(&records), stacks_(records.source(), options) {}
+  function_report(merged_records& records, stack_options options)
+      : records_(&records), stacks_(records.source(), options) {}
 
   void run() {
     with_order(records_->source().info.byte_order, [this](auto o) { run_as<o()>(); });
@@ -251,7 +252,7 @@ class function_report {
     }
   }
 
-  merge* records_;
+  merged_records* records_;
   call_stacks stacks_;
   std::vector<report_row> rows_;
   std::vector<seen_addresses> seen_;
@@ -268,7 +269,8 @@ struct task_report_row {
 /// The time that each task ran: `uftrace report --task`.
 class task_report {
  public:
-  task_report(merge& records, stack_options options) : records_(&records), stacks_(records.source(), options) {}
+  task_report(merged_records& records, stack_options options)
+      : records_(&records), stacks_(records.source(), options) {}
 
   void run() {
     stacks_.follow(*records_);
@@ -321,7 +323,7 @@ class task_report {
     row.total += f->total - f->child;
     ++row.calls;
   }
-  merge* records_;
+  merged_records* records_;
   call_stacks stacks_;
   std::vector<task_report_row> rows_;
 };

@@ -19,7 +19,7 @@ using namespace backsight::uftrace;
 class session_graph {
  public:
   /// With `keeps_child_times` the tree tells self times.
-  session_graph(merge& records, stack_options options, bool keeps_child_times = false)
+  session_graph(merged_records& records, stack_options options, bool keeps_child_times = false)
       : records_(&records), stacks_(records.source(), options), tree_(records.source(), true, keeps_child_times) {
     for (std::size_t i = 0; i <= records.source().sessions.size(); ++i) roots_.push_back(tree_.add_root());
     seen_.resize(roots_.size());
@@ -138,7 +138,7 @@ class session_graph {
     }
   }
 
-  merge* records_;
+  merged_records* records_;
   call_stacks stacks_;
   call_tree tree_;
   std::vector<std::uint32_t> roots_;

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include <backsight/uftrace/merge.hpp>
+#include <backsight/uftrace/merged_records.hpp>
 
 #include "number_text.hpp"
 

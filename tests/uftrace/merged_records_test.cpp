@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stands for uftrace/merged_record.hpp
-#include <backsight/uftrace/merge.hpp>
+#include <backsight/uftrace/merged_records.hpp>
 
 #include <cstdint>
 #include <ostream>
@@ -20,7 +20,7 @@ using kernel_records = test::uftrace_kernel_records;
 namespace {
 
 /// `7 100, k8 120`: tasks and times; k for the kernel's records, p for those of the scheduler, x for external ones.
-std::string order_of(merge& merged) {
+std::string order_of(merged_records& merged) {
   std::string text;
   const merged_record* ahead = merged.peek();
   for (merged_record r; ahead != nullptr;) {
@@ -44,7 +44,7 @@ std::string order_of(merge& merged) {
 std::string order_of(test::uftrace_builder& directory, merge_options options = {}) {
   const recording from = directory.open();
   resolver names(from);
-  merge merged(names, options);
+  merged_records merged(names, options);
   return order_of(merged);
 }
 
@@ -103,7 +103,7 @@ namespace {
 std::string runs_of(test::uftrace_builder& directory, merge_options options = {}) {
   const recording from = directory.open();
   resolver names(from);
-  merge merged(names, options);
+  merged_records merged(names, options);
   std::string text;
   for (;;) {
     std::string run;
@@ -163,7 +163,7 @@ TEST_CASE("what a taker refuses is still there") {
   directory.data(7, records().entry(100, 0, fn::main).entry(110, 1, fn::a));
   const recording from = directory.open();
   resolver names(from);
-  merge merged(names, {});
+  merged_records merged(names, {});
   CHECK(merged.take_run<order::little>(
             [](std::uint32_t, const auto& item) { return item[record_head::time] == 100; }) == 1);
   CHECK(merged.take_run<order::little>([](std::uint32_t, const auto&) { return false; }) == 0);
@@ -283,7 +283,7 @@ TEST_CASE("faults of task files come task by task, those of others file by file"
   const recording from = directory.open();
   const auto faults = [&](bool salvage) {
     resolver names(from);
-    merge merged(names, {.salvage = salvage});
+    merged_records merged(names, {.salvage = salvage});
     std::size_t count = 0;
     for (merged_record r; merged.next(r);) ++count;
     CHECK(count == (salvage ? 5 : 3));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <backsight/xray/fdr.hpp>
+#include <backsight/xray/records.hpp>
 
 #include <array>
 #include <map>

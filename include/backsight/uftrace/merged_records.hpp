@@ -22,9 +22,9 @@ namespace backsight::uftrace {
 /// The records of all tasks, of the kernel, of the scheduler and of extern.dat in the order of time, ties as uftrace
 /// breaks them. Reads each file once, front to back; costs log2(tasks) comparisons for a record and no allocation (but
 /// with a time filter). The resolver must outlive it.
-class merge {
+class merged_records {
  public:
-  merge(resolver& names, merge_options options)
+  merged_records(resolver& names, merge_options options)
       : names_(&names),
         from_(&names.source()),
         options_(options),
@@ -49,8 +49,8 @@ class merge {
     if (!kernel_.empty()) left_on_.assign(from_->data.size(), nowhere);
     others_ = !others_tree_.empty();
   }
-  merge(const merge&) = delete;
-  merge& operator=(const merge&) = delete;
+  merged_records(const merged_records&) = delete;
+  merged_records& operator=(const merged_records&) = delete;
 
   /// Looks at the next record, null at the end; valid until the next look. With estimates each look at an exit can
   /// raise its time, as in uftrace, so that take() is to follow where the record that was looked at is meant.
@@ -118,7 +118,7 @@ class merge {
       inclusive = true;
     }
     const auto index = static_cast<std::uint32_t>(i);
-    const std::size_t taken = tasks_[i].template run<O>(
+    const std::size_t taken = tasks_[i].template take_run<O>(
         bound, inclusive, [&](const auto& item) __attribute__((always_inline)) { return f(index, item); });
     if (taken == 0) return 0;
     if (tasks_[i].has()) tasks_tree_.set(i, tasks_[i].current().time);
@@ -134,7 +134,8 @@ class merge {
   [[nodiscard]] bool estimating() const noexcept { return estimating_; }
   /// For recordings whose exit times are invented (feature estimate_return): `watch` is called with each look at a
   /// scheduler event of a perf file, and may call estimate().
-  void watch_schedule(void (*watch)(void* owner, merge& records, const merged_record& event), void* owner) noexcept {
+  void watch_schedule(void (*watch)(void* owner, merged_records& records, const merged_record& event),
+                      void* owner) noexcept {
     schedule_watcher_ = watch;
     watcher_owner_ = owner;
   }
@@ -308,7 +309,7 @@ class merge {
   merged_record early_;
   const merged_record* looked_ = nullptr;
   merged_record raised_;
-  void (*schedule_watcher_)(void*, merge&, const merged_record&) = nullptr;
+  void (*schedule_watcher_)(void*, merged_records&, const merged_record&) = nullptr;
   void* watcher_owner_ = nullptr;
   std::vector<file_fault> held_faults_;  ///< of perf files that were read at once
 };

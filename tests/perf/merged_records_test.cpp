@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stands for perf/round_queue.hpp
-// merge.hpp, round_queue.hpp
+// merged_records.hpp, round_queue.hpp
 #include <support/catch.hpp>
 
 #include "perf_builder.hpp"
@@ -31,7 +31,7 @@ std::vector<long long> order_of(const std::vector<std::byte>& records, std::uint
   REQUIRE(opened);
   std::vector<long long> found;
   const std::vector<byte_view> views(others.begin(), others.end());
-  const merge_counts seen = merge(
+  const merge_counts seen = for_each_merged(
       *opened, views,
       [&](const merged_record& item) {
         found.push_back(item.time != 0 ? static_cast<long long>(item.time) : -static_cast<long long>(item.record.type));
@@ -67,7 +67,7 @@ TEST_CASE("equal times keep the order of the file") {
   const auto file = test::file_bytes(order::little, {test::attribute_bytes(order::little, timed)}, bytes);
   const auto opened = perf::open(file);
   std::vector<std::uint64_t> offsets;
-  merge(
+  for_each_merged(
       *opened, [&](const merged_record& item) { offsets.push_back(item.record.offset - opened->data_offset()); },
       [](const fault&) {});
   CHECK(offsets == std::vector<std::uint64_t>{56, 0, 24, 80});

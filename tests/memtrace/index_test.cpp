@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include <backsight/io/zip_trace.hpp>
-#include <backsight/memtrace/window_index.hpp>
+#include <backsight/memtrace/index.hpp>
 #include <backsight/memtrace/windows.hpp>
 
 #include "trace_builder.hpp"

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include <backsight/io/uftrace_directory.hpp>
-#include <backsight/uftrace/merge.hpp>
-#include <backsight/uftrace/time_index.hpp>
+#include <backsight/uftrace/index.hpp>
+#include <backsight/uftrace/merged_records.hpp>
 
 #include <support/catch.hpp>
 #include <support/files.hpp>
@@ -146,7 +146,7 @@ void parts_equal_the_whole(const std::vector<std::string>& directories) {
     if (from.info.has(feature::estimate_return)) continue;  // its times change while it is merged
     resolver names(from);
     std::vector<merged_record> all;
-    merge whole(names, {.scheduler = false, .salvage = true});
+    merged_records whole(names, {.scheduler = false, .salvage = true});
     for (merged_record r; whole.next(r);) all.push_back(r);
     if (all.size() < 8) continue;
     std::vector<time_index> indices;
@@ -160,7 +160,7 @@ void parts_equal_the_whole(const std::vector<std::string>& directories) {
           std::pair<std::size_t, std::size_t>{0, all.size() / 3}}) {
       const std::uint64_t begin = all[first].time, end = all[last].time;
       for (const auto* kept : {static_cast<const std::vector<time_index>*>(nullptr), &std::as_const(indices)}) {
-        merge part(names, {.scheduler = false, .salvage = true, .from = begin, .until = end, .indices = kept});
+        merged_records part(names, {.scheduler = false, .salvage = true, .from = begin, .until = end, .indices = kept});
         merged_record r;
         std::size_t at = 0;
         while (part.next(r)) {

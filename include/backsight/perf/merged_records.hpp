@@ -140,7 +140,7 @@ merge_counts merge_streams(const trace& opened, std::vector<Walker>& streams, F&
 /// is told of what cannot be read; reading goes on behind it where its size leads on. Memory: the records of two
 /// rounds, 96 bytes each, or all where there are no rounds.
 template <class F, class OnFault>
-merge_counts merge(const trace& opened, std::span<const byte_view> others, F&& f, OnFault&& on_fault) {
+merge_counts for_each_merged(const trace& opened, std::span<const byte_view> others, F&& f, OnFault&& on_fault) {
   return with_order(opened.byte_order(), [&](auto o) {
     std::vector<detail::record_walker<o()>> streams;
     streams.emplace_back(opened.template records<o()>());
@@ -149,8 +149,8 @@ merge_counts merge(const trace& opened, std::span<const byte_view> others, F&& f
   });
 }
 template <class F, class OnFault>
-merge_counts merge(const trace& opened, F&& f, OnFault&& on_fault) {
-  return merge(opened, std::span<const byte_view>(), f, on_fault);
+merge_counts for_each_merged(const trace& opened, F&& f, OnFault&& on_fault) {
+  return for_each_merged(opened, std::span<const byte_view>(), f, on_fault);
 }
 
 }  // namespace backsight::perf

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <backsight/xray/log.hpp>
+#include <backsight/xray/trace.hpp>
 
 #include <support/catch.hpp>
 #include <support/xray_builder.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <backsight/xray/block_index.hpp>
+#include <backsight/xray/index.hpp>
 
 #include <vector>
 

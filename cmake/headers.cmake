@@ -115,6 +115,7 @@ set(BACKSIGHT_HEADERS
   include/backsight/core/offset_of.hpp
   include/backsight/core/part.hpp
   include/backsight/core/print.hpp
+  include/backsight/core/print_value.hpp
   include/backsight/core/record.hpp
   include/backsight/core/record_range.hpp
   include/backsight/core/record_span.hpp
@@ -140,6 +141,7 @@ set(BACKSIGHT_HEADERS
   include/backsight/elf/core_file.hpp
   include/backsight/elf/core_memory.hpp
   include/backsight/elf/core_schema.hpp
+  include/backsight/elf/headers.hpp
   include/backsight/elf/indexed_range.hpp
   include/backsight/elf/lay_out.hpp
   include/backsight/elf/notes.hpp
@@ -174,6 +176,7 @@ set(BACKSIGHT_HEADERS
 
   include/backsight/ftrace/event_format.hpp
   include/backsight/ftrace/event_text.hpp
+  include/backsight/ftrace/expression_value.hpp
   include/backsight/ftrace/ftrace.hpp
   include/backsight/ftrace/pages.hpp
   include/backsight/ftrace/print_expression.hpp
@@ -206,6 +209,7 @@ set(BACKSIGHT_HEADERS
   include/backsight/memtrace/check.hpp
   include/backsight/memtrace/counts.hpp
   include/backsight/memtrace/file_start.hpp
+  include/backsight/memtrace/findings.hpp
   include/backsight/memtrace/index.hpp
   include/backsight/memtrace/memtrace.hpp
   include/backsight/memtrace/modules.hpp
@@ -252,6 +256,7 @@ set(BACKSIGHT_HEADERS
   include/backsight/perf/records.hpp
   include/backsight/perf/registers.hpp
   include/backsight/perf/round_queue.hpp
+  include/backsight/perf/sample_layout.hpp
   include/backsight/perf/samples.hpp
   include/backsight/perf/schema.hpp
   include/backsight/perf/stacks.hpp
@@ -299,6 +304,7 @@ set(BACKSIGHT_HEADERS
 
   include/backsight/xray/blocks.hpp
   include/backsight/xray/calls.hpp
+  include/backsight/xray/event.hpp
   include/backsight/xray/events.hpp
   include/backsight/xray/index.hpp
   include/backsight/xray/instr_map.hpp

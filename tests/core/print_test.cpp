@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Stands for core/print_value.hpp
 #include <iterator>
 #include <string>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stands for elf/constants.hpp, elf/indexed_range.hpp, elf/schema.hpp
+// Stands for elf/constants.hpp, elf/indexed_range.hpp, elf/schema.hpp, elf/headers.hpp
 #include <backsight/elf/sections.hpp>
 
 #include <limits>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stands for ftrace/print_expression.hpp
+// Stands for ftrace/print_expression.hpp, ftrace/expression_value.hpp
 #include <backsight/ftrace/event_text.hpp>
 
 #include <string>

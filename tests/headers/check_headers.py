@@ -56,11 +56,11 @@ FREE_HEADERS = {"cfi/row_text.hpp"}
 # Of these formats only the records and their ranges; sessions (many files put together) and analyzers may use what they need.
 RECORDS_ONLY = {
     "ftrace": {"schema.hpp", "pages.hpp", "event_format.hpp", "ftrace.hpp"},
-    "xray": {"schema.hpp", "records.hpp", "trace.hpp", "blocks.hpp", "events.hpp", "index.hpp", "instr_map.hpp",
+    "xray": {"schema.hpp", "records.hpp", "trace.hpp", "blocks.hpp", "event.hpp", "events.hpp", "index.hpp", "instr_map.hpp",
              "profile_schema.hpp", "profile.hpp", "xray.hpp"},
     "uftrace": {"schema.hpp", "records.hpp", "files/task_list.hpp", "files/info.hpp"},
-    "memtrace": {"schema.hpp", "raw_schema.hpp", "types.hpp", "raw_records.hpp", "records.hpp", "pc_set.hpp"},
-    "perf": {"schema.hpp", "record_head.hpp", "kernel_schema.hpp", "user_schema.hpp", "words.hpp", "records.hpp", "samples.hpp",
+    "memtrace": {"schema.hpp", "raw_schema.hpp", "types.hpp", "raw_records.hpp", "records.hpp", "findings.hpp", "pc_set.hpp"},
+    "perf": {"schema.hpp", "record_head.hpp", "kernel_schema.hpp", "user_schema.hpp", "words.hpp", "records.hpp", "sample_layout.hpp", "samples.hpp",
              "attributes.hpp", "features.hpp", "trace.hpp", "merged_records.hpp", "round_queue.hpp", "jitdump.hpp", "perf.hpp"},
 }
 # The only header of Boost, and who may include headers of the operating system.

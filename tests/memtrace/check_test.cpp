@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Stands for memtrace/findings.hpp
 #include <algorithm>
 #include <set>
 #include <string>

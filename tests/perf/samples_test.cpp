@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stands for perf/words.hpp
+// Stands for perf/words.hpp, perf/sample_layout.hpp
 // samples.hpp, words.hpp
 #include <bit>
 

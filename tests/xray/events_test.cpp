@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Stands for xray/event.hpp
 #include <backsight/xray/events.hpp>
 
 #include <ranges>

@@ -232,6 +232,27 @@ template <language L, class Holds>
   return text.empty() ? "false" : "(" + text + ")";
 }
 
+/// Whether a record of S, of that kind, begins: by its first byte, which `first()` reads, or by a member, for which
+/// `by_member(condition)` gives the text.
+template <language L, record_format F, schema S, class First, class ByMember>
+[[nodiscard]] std::string told_text([[maybe_unused]] std::size_t kind, [[maybe_unused]] First&& first,
+                                    [[maybe_unused]] ByMember&& by_member) {
+  if constexpr (F::records::size == 1) {
+    return "true";
+  } else if constexpr (!is_tagged<F>(typename F::records{})) {
+    return byte_ranges<L>(first(), [&](std::byte value) {
+      const kind_result found = F::kind_of(&value, {});
+      return found.code == errc::ok && found.kind == kind;
+    });
+  } else if constexpr (!backsight::detail::states_tag<S>) {
+    return "true";
+  } else if constexpr (requires(const std::byte* at) { S::told_by(at); }) {
+    return byte_ranges<L>(first(), [](std::byte value) { return S::told_by(&value); });
+  } else {
+    return by_member(S::told_by);
+  }
+}
+
 /// The size of a record of S that states its extent.
 template <schema S, class Term, class Record>
 [[nodiscard]] Term term_of_extent(const Record& record) {

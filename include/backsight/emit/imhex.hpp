@@ -91,26 +91,13 @@ class imhex_writer {
   }
 
   template <record_format F, schema S>
-  [[nodiscard]] static std::string told_by([[maybe_unused]] std::size_t kind) {
-    const std::string first = "std::mem::read_unsigned($, 1)";
-    if constexpr (F::records::size == 1) {
-      return "true";
-    } else if constexpr (is_tagged<F>(typename F::records{})) {
-      if constexpr (!backsight::detail::states_tag<S>) {
-        return "true";
-      } else if constexpr (requires(const std::byte* at) { S::told_by(at); }) {
-        return byte_ranges<language::imhex>(first, [](std::byte value) { return S::told_by(&value); });
-      } else {
-        return term_of_condition<word>(
-                   S::told_by, describe<S>([]<class M>(M, std::size_t) { return ahead<S, M, F::byte_order>(); }))
-            .truth();
-      }
-    } else {
-      return byte_ranges<language::imhex>(first, [&](std::byte value) {
-        const kind_result found = F::kind_of(&value, {});
-        return found.code == errc::ok && found.kind == kind;
-      });
-    }
+  [[nodiscard]] static std::string told_by(std::size_t kind) {
+    return told_text<language::imhex, F, S>(
+        kind, [] { return std::string("std::mem::read_unsigned($, 1)"); },
+        [](const auto& condition) {
+          const auto read = []<class M>(M, std::size_t) { return ahead<S, M, F::byte_order>(); };
+          return term_of_condition<word>(condition, describe<S>(read)).truth();
+        });
   }
   template <schema S, class M, order O>
   [[nodiscard]] static word ahead() {

@@ -125,27 +125,16 @@ class kaitai_writer {
 
   /// Whether a record of S begins, as text; the bytes that it looks at are added to `peeks`.
   template <record_format F, schema S>
-  [[nodiscard]] static std::string told([[maybe_unused]] std::size_t kind, [[maybe_unused]] std::string& peeks) {
-    if constexpr (F::records::size == 1) {
-      return "true";
-    } else if constexpr (is_tagged<F>(typename F::records{})) {
-      if constexpr (!backsight::detail::states_tag<S>) {
-        return "true";
-      } else if constexpr (requires(const std::byte* at) { S::told_by(at); }) {
-        return byte_ranges<language::kaitai>(first_byte(peeks), [](std::byte value) { return S::told_by(&value); });
-      } else {
-        constexpr std::size_t needed = backsight::detail::tag_end<S>;
-        const auto record = describe<S>([&]<class M>(M, std::size_t) { return peek<S, M, F::byte_order>(peeks); });
-        add_start(peeks);
-        return "(_io.size - record_start >= " + std::to_string(needed) + " and " +
-               term_of_condition<word>(S::told_by, record).truth() + ")";
-      }
-    } else {
-      return byte_ranges<language::kaitai>(first_byte(peeks), [&](std::byte value) {
-        const kind_result found = F::kind_of(&value, {});
-        return found.code == errc::ok && found.kind == kind;
-      });
-    }
+  [[nodiscard]] static std::string told(std::size_t kind, std::string& peeks) {
+    return told_text<language::kaitai, F, S>(
+        kind, [&] { return first_byte(peeks); },
+        [&](const auto& condition) {
+          constexpr std::size_t needed = backsight::detail::tag_end<S>;
+          const auto record = describe<S>([&]<class M>(M, std::size_t) { return peek<S, M, F::byte_order>(peeks); });
+          add_start(peeks);
+          return "(_io.size - record_start >= " + std::to_string(needed) + " and " +
+                 term_of_condition<word>(condition, record).truth() + ")";
+        });
   }
 
   static void add_once(std::string& text, const std::string& line, const std::string& name) {
@@ -166,14 +155,9 @@ class kaitai_writer {
     using access = backsight::detail::bit_access<place, size_of<S>, own>;
     static_assert(access::power_of_two,
                   "backsight: the member that is read ahead lies in a word of 24 bits or the like");
-    const std::string at = "ahead_" + std::to_string(access::bytes.first) + "_u" + std::to_string(access::bytes.size) +
-                           (access::bytes.size == 1 ? ""
-                            : own == order::little  ? "le"
-                                                    : "be");
-    add_once(peeks,
-             "      " + at + ":\n        pos: _io.pos + " + std::to_string(access::bytes.first) +
-                 "\n        type: " + integer(access::bytes.size, false, own) + "\n",
-             at);
+    const std::string first = std::to_string(access::bytes.first), type = integer(access::bytes.size, false, own);
+    const std::string at = "ahead_" + first + "_" + type;
+    add_once(peeks, "      " + at + ":\n        pos: _io.pos + " + first + "\n        type: " + type + "\n", at);
     constexpr bool whole = access::shift == 0 && place.bits == access::bytes.size * 8;
     return whole ? word(at) : (word(at) >> word(access::shift)) & word(static_cast<std::uint64_t>(access::mask));
   }

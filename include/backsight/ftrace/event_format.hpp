@@ -17,6 +17,15 @@
 // Source: Linux, Documentation/trace/events.rst, "Event formats".
 namespace backsight::ftrace {
 
+namespace detail {
+
+/// `size` bytes at `offset`; empty where the data is too short.
+[[nodiscard]] inline byte_view part_of(byte_view data, std::size_t offset, std::size_t size) noexcept {
+  return offset <= data.size() && size <= data.size() - offset ? data.subspan(offset, size) : byte_view{};
+}
+
+}  // namespace detail
+
 /// One member of an event, as the kernel describes it. Views into the file's bytes.
 struct event_field {
   std::string_view type;  ///< as declared, without the name: `unsigned char`, `__data_loc char[]`
@@ -27,9 +36,7 @@ struct event_field {
   bool is_array = false;
 
   /// The bytes of the member; empty where the data is too short.
-  [[nodiscard]] byte_view bytes(byte_view data) const noexcept {
-    return offset <= data.size() && size <= data.size() - offset ? data.subspan(offset, size) : byte_view{};
-  }
+  [[nodiscard]] byte_view bytes(byte_view data) const noexcept { return detail::part_of(data, offset, size); }
   /// Its value without sign extension; nothing for other sizes than 1, 2, 4 and 8 and for data that is too short.
   [[nodiscard]] std::optional<std::uint64_t> value(byte_view data, order o) const noexcept {
     const byte_view raw = bytes(data);
@@ -43,6 +50,17 @@ struct event_field {
       }
     });
   }
+};
+
+/// Where the data of a member of varying size lies, as the number in its place says: in its lower half the offset (from
+/// the event on for `__data_loc`, from behind the member for `__rel_loc`), in its upper half the size.
+struct data_place {
+  std::size_t offset = 0, size = 0;
+
+  explicit data_place(std::uint64_t told) noexcept
+      : offset(static_cast<std::uint16_t>(told)), size(static_cast<std::uint16_t>(told >> 16)) {}
+  /// Empty where the data is too short.
+  [[nodiscard]] byte_view bytes(byte_view data) const noexcept { return detail::part_of(data, offset, size); }
 };
 
 /// A kind of event: its members and how the kernel prints it.

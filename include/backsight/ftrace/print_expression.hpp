@@ -15,6 +15,7 @@
 #include <backsight/core/lines.hpp>
 #include <backsight/core/text.hpp>
 #include <backsight/ftrace/event_format.hpp>
+#include <backsight/ftrace/expression_value.hpp>
 
 // The expressions in print formats of events. Sources: Linux, Documentation/trace/events.rst, "Event formats" ("print
 // fmt"), and include/trace/stages/stage3_trace_output.h for its functions.
@@ -24,12 +25,7 @@ namespace backsight::ftrace::detail {
 /// length.
 class print_expression {
  public:
-  /// A number or a text.
-  struct value {
-    std::uint64_t number = 0;
-    bool is_signed = true, is_text = false;
-    std::string text;
-  };
+  using value = expression_value;
 
   print_expression(const event_format& format, byte_view data, order o) noexcept
       : format_(format), data_(data), order_(o) {}
@@ -73,8 +69,6 @@ class print_expression {
     rest_.remove_prefix(size);
     return found;
   }
-  static value number(std::uint64_t n, bool is_signed = true) { return {n, is_signed, false, {}}; }
-
   value conditional() {
     if (++depth_ > deepest) return fail();
     value condition = binary(0);
@@ -88,30 +82,6 @@ class print_expression {
     return condition;
   }
 
-  /// Operators by how tightly they bind.
-  struct operation {
-    std::string_view token;
-    unsigned level;
-  };
-  static constexpr std::array<operation, 18> operations{{{"||", 0},
-                                                         {"&&", 1},
-                                                         {"==", 5},
-                                                         {"!=", 5},
-                                                         {"<<", 7},
-                                                         {">>", 7},
-                                                         {"<=", 6},
-                                                         {">=", 6},
-                                                         {"|", 2},
-                                                         {"^", 3},
-                                                         {"&", 4},
-                                                         {"<", 6},
-                                                         {">", 6},
-                                                         {"+", 8},
-                                                         {"-", 8},
-                                                         {"*", 9},
-                                                         {"/", 9},
-                                                         {"%", 9}}};
-
   value binary(unsigned lowest) {
     value left = unary();
     for (;;) {
@@ -124,45 +94,11 @@ class print_expression {
       const value right = binary(found->level + 1);
       --depth_;
       if (left.is_text || right.is_text) return fail();
-      left = apply(found->token, left, right);
+      const auto both = apply_operator(found->token, left, right);
+      if (!both) return fail();
+      left = *both;
     }
   }
-  [[nodiscard]] value apply(std::string_view token, const value& left, const value& right) {
-    const std::uint64_t a = left.number, b = right.number;
-    const bool is_signed = left.is_signed && right.is_signed;
-    const auto less = [&](std::uint64_t x, std::uint64_t y) {
-      return is_signed ? static_cast<std::int64_t>(x) < static_cast<std::int64_t>(y) : x < y;
-    };
-    const auto truth = [](bool is) { return number(is ? 1 : 0); };
-    if (token == "||") return truth(a != 0 || b != 0);
-    if (token == "&&") return truth(a != 0 && b != 0);
-    if (token == "==") return truth(a == b);
-    if (token == "!=") return truth(a != b);
-    if (token == "<") return truth(less(a, b));
-    if (token == ">") return truth(less(b, a));
-    if (token == "<=") return truth(!less(b, a));
-    if (token == ">=") return truth(!less(a, b));
-    if (token == "|") return number(a | b, is_signed);
-    if (token == "^") return number(a ^ b, is_signed);
-    if (token == "&") return number(a & b, is_signed);
-    if (token == "+") return number(a + b, is_signed);
-    if (token == "-") return number(a - b, is_signed);
-    if (token == "*") return number(a * b, is_signed);
-    if (token == "<<") return number(b < 64 ? a << b : 0, left.is_signed);
-    if (token == ">>") {
-      if (!left.is_signed) return number(b < 64 ? a >> b : 0, false);
-      return number(static_cast<std::uint64_t>(static_cast<std::int64_t>(a) >> std::min<std::uint64_t>(b, 63)));
-    }
-    if (b == 0) return fail();
-    // The least number has no positive one: it is divided as it is.
-    if (!is_signed || b == ~std::uint64_t{0}) {
-      if (is_signed) return token == "/" ? number(0 - a) : number(0);
-      return number(token == "/" ? a / b : a % b, false);
-    }
-    const auto x = static_cast<std::int64_t>(a), y = static_cast<std::int64_t>(b);
-    return number(static_cast<std::uint64_t>(token == "/" ? x / y : x % y));
-  }
-
   value unary() {
     if (++depth_ > deepest) return fail();
     value found = [&]() -> value {
@@ -206,7 +142,7 @@ class print_expression {
     if (name == "__get_dynamic_array_len") {
       const event_field* const field = format_.find(word());
       if (field == nullptr || !take(")")) return fail();
-      return number(field->value(data_, order_).value_or(0) >> 16 & 0xffff);
+      return number(data_place(field->value(data_, order_).value_or(0)).size);
     }
     return fail();
   }
@@ -225,22 +161,6 @@ class print_expression {
     rest_.remove_prefix(end + 1);
     return type;
   }
-  [[nodiscard]] static value cast_to(std::string_view type, value of) {
-    const auto has = [&](std::string_view part) { return type.find(part) != type.npos; };
-    if (of.is_text || has("*")) return of;
-    const bool is_signed = !(has("unsigned") || type.starts_with("u") || type.starts_with("__u"));
-    unsigned bits = 32;
-    if (has("64") || has("long") || has("size_t") || has("ptr")) bits = 64;
-    else if (has("16") || has("short")) bits = 16;
-    else if (has("8") || has("char") || has("bool")) bits = 8;
-    return number(narrow(of.number, bits, is_signed), is_signed);
-  }
-  [[nodiscard]] static std::uint64_t narrow(std::uint64_t n, unsigned bits, bool is_signed) {
-    const unsigned unused = 64 - bits;
-    return is_signed ? static_cast<std::uint64_t>(static_cast<std::int64_t>(n << unused) >> unused)
-                     : n << unused >> unused;
-  }
-
   value integer(std::string_view digits) {
     while (!digits.empty() &&
            (digits.back() == 'U' || digits.back() == 'L' || digits.back() == 'u' || digits.back() == 'l'))
@@ -280,10 +200,9 @@ class print_expression {
     byte_view bytes = field.bytes(data_);
     const bool relative = field.type.starts_with("__rel_loc");
     if (field.type.starts_with("__data_loc") || relative) {
-      const std::uint64_t place = field.value(data_, order_).value_or(0);
-      const std::size_t size = place >> 16 & 0xffff;
-      const std::size_t offset = static_cast<std::size_t>(place & 0xffff) + (relative ? field.offset + field.size : 0);
-      bytes = offset <= data_.size() && size <= data_.size() - offset ? data_.subspan(offset, size) : byte_view{};
+      data_place place(field.value(data_, order_).value_or(0));
+      if (relative) place.offset += field.offset + field.size;
+      bytes = place.bytes(data_);
     }
     const std::string_view found = text::as_text(bytes);
     return found.substr(0, found.find('\0'));

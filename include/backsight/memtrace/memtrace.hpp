@@ -11,6 +11,7 @@
 #include <backsight/memtrace/check.hpp>
 #include <backsight/memtrace/counts.hpp>
 #include <backsight/memtrace/file_start.hpp>
+#include <backsight/memtrace/findings.hpp>
 #include <backsight/memtrace/index.hpp>
 #include <backsight/memtrace/modules.hpp>
 #include <backsight/memtrace/opcode.hpp>

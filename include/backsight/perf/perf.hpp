@@ -10,6 +10,7 @@
 #include <backsight/perf/record_head.hpp>
 #include <backsight/perf/records.hpp>
 #include <backsight/perf/round_queue.hpp>
+#include <backsight/perf/sample_layout.hpp>
 #include <backsight/perf/samples.hpp>
 #include <backsight/perf/schema.hpp>
 #include <backsight/perf/trace.hpp>

@@ -6,6 +6,7 @@
 
 #include <backsight/xray/blocks.hpp>
 #include <backsight/xray/calls.hpp>
+#include <backsight/xray/event.hpp>
 #include <backsight/xray/events.hpp>
 #include <backsight/xray/index.hpp>
 #include <backsight/xray/instr_map.hpp>

@@ -354,6 +354,7 @@ def main():
         checks = {"layers": check_layers, "directives": check_directives, "list": check_list, "tested": check_tested,
                   "version": check_version, "columns": check_columns, "format": check_format}
         problems = checks[what](root)
+    problems = list(problems)
     for problem in problems:
         print(problem)
     sys.exit(1 if problems else 0)

@@ -42,19 +42,21 @@ struct strange_kinds {
 };
 static_assert(record_format<strange_kinds>);
 
-constexpr detail::step decoded(byte_view data) {
+constexpr detail::step<format> decoded(byte_view data) {
   return detail::decode<format>(data.data(), data.size(), no_context{});
 }
 
-constexpr bool is(detail::step step, errc code) {
-  return step.code == code && step.kind == detail::no_kind && step.size == 0;
+constexpr bool is(detail::step<format> step, errc code) {
+  return step.code == code && step.kind == detail::no_kind && step.end == nullptr;
 }
 
 constexpr bool decodes_one_record() {
-  const detail::step tick_step = decoded(bytes<4, 0, 9>), note_step = decoded(bytes<3, 2, 'h', 'i', 9>);
-  return tick_step.size == 2 && tick_step.kind == 0 && note_step.size == 4 && note_step.kind == 1 &&
-         is(decoded(bytes<4>), errc::truncated) && is(decoded(bytes<3, 2, 'h'>), errc::truncated) &&
-         is(decoded(bytes<3, 255, 0>), errc::bad_size) && is(decoded(bytes<9, 0>), errc::unknown_record) &&
+  const byte_view tick = bytes<4, 0, 9>, note = bytes<3, 2, 'h', 'i', 9>;
+  const detail::step<format> tick_step = decoded(tick), note_step = decoded(note);
+  return tick_step.end == tick.data() + 2 && tick_step.kind == 0 && note_step.end == note.data() + 4 &&
+         note_step.kind == 1 && is(decoded(bytes<4>), errc::truncated) &&
+         is(decoded(bytes<3, 2, 'h'>), errc::truncated) && is(decoded(bytes<3, 255, 0>), errc::bad_size) &&
+         is(decoded(bytes<9, 0>), errc::unknown_record) &&
          is(detail::decode<format>(nullptr, 0, no_context{}), errc::truncated);
 }
 

@@ -99,6 +99,21 @@ TEST_CASE("each truncation of good data ends cleanly, with all whole records kep
   }
 }
 
+TEST_CASE("each record of a walk has its own bytes, also where common ones follow each other") {
+  const auto data = bytes<3, 0, 4, 0, 6, 0, 8, 0, 3, 2, 1, 1, 2, 0, 4, 0, 5>;
+  std::vector<std::size_t> sizes;
+  std::size_t at = 0;
+  const range records(data);
+  for (const auto item : records) {
+    CHECK(item.bytes().data() == data.data() + at);
+    CHECK(item.offset() == at);
+    sizes.push_back(item.bytes().size());
+    at += item.bytes().size();
+  }
+  CHECK(sizes == std::vector<std::size_t>{2, 2, 2, 2, 4, 2, 2, 1});
+  CHECK(at == data.size());
+}
+
 TEST_CASE("salvage goes on at the next safe place and lists what it skipped") {
   const auto damaged = bytes<3, 0, 4, 0, 9, 9, 9, 3, 0, 6, 0, 255>;
   std::vector<fault> faults;

@@ -35,9 +35,14 @@ class any_record {
   using format_type = F;
 
   constexpr any_record() = default;
-  /// Precondition: `size` bytes at `data` decode as the kind of that index.
+  /// Precondition: `size` bytes at `data` decode as the kind of that index, and reading them has found that.
+  constexpr any_record(const std::byte* data, std::size_t size, std::uint32_t kind, std::uint64_t offset,
+                       const detail::tail_of<F>& found) noexcept
+      : data_(data), size_(size), offset_(offset), kind_(kind), found_(found) {}
+  /// The same, where all members have fixed places.
   constexpr any_record(const std::byte* data, std::size_t size, std::uint32_t kind, std::uint64_t offset) noexcept
-      : data_(data), size_(size), offset_(offset), kind_(kind) {}
+    requires(std::is_empty_v<detail::tail_of<F>>)
+      : any_record(data, size, kind, offset, {}) {}
 
   /// All bytes of the record, the payload included.
   [[nodiscard]] constexpr byte_view bytes() const noexcept { return {data_, size_}; }
@@ -58,7 +63,7 @@ class any_record {
     BACKSIGHT_ASSERT(is<S>());
     // Spares the test for null where a get_if decides by it (Clang 19).
     if (data_ == nullptr) __builtin_unreachable();
-    if constexpr (detail::varying<S>) return record<S, F::byte_order>(data_, size_, offset_);
+    if constexpr (detail::varying<S>) return record<S, F::byte_order>(data_, size_, offset_, found_);
     else if constexpr (has_payload<S>) return record<S, F::byte_order>(data_, size_ - size_of<S>);
     else return record<S, F::byte_order>(data_);
   }
@@ -77,6 +82,7 @@ class any_record {
   std::size_t size_ = 0;
   std::uint64_t offset_ = 0;
   std::uint32_t kind_ = detail::no_kind;
+  [[no_unique_address]] detail::tail_of<F> found_{};
 };
 
 /// The record as one of schema S, or an empty view, which converts to false, when it is of another kind.
@@ -96,13 +102,17 @@ consteval bool handles_every_kind(std::index_sequence<Is...>) {
 }  // namespace detail
 
 /// Calls `visitor` with the record as record<Schema, order>. It must accept every kind of the format, and return the
-/// same type for each: void or a default-constructible one. Compiles to a switch; no indirect call.
+/// same type for each: void or a default-constructible one. Compiles to a switch; no indirect call. Precondition: `item`
+/// is a record of a range, no default-constructed one.
 template <record_format F, class Visitor>
 constexpr decltype(auto) visit(const any_record<F>& item, Visitor&& visitor) {
   using kinds = std::make_index_sequence<F::records::size>;
   static_assert(detail::handles_every_kind<Visitor, F>(kinds{}),
                 "backsight: the visitor leaves out a kind of record of the format");
   if constexpr (detail::handles_every_kind<Visitor, F>(kinds{})) {
+    BACKSIGHT_ASSERT(item.kind() < F::records::size);
+    // Spares the test for the last kind.
+    if (item.kind() >= F::records::size) __builtin_unreachable();
     using first = typename F::records::template at<0>;
     using returned = decltype(visitor(item.template as<first>()));
     return [&]<std::size_t... Is>(std::index_sequence<Is...>) -> returned {

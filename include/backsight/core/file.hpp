@@ -67,7 +67,9 @@ template <file_format F, order O>
     static_assert(!has_payload<typename F::header> || states_extent<typename F::header>,
                   "backsight: the size of a header follows from its members; state its `extent`");
     record<typename F::header, O> members;
-    return find_members(bytes.data(), bytes.size(), members);
+    const end_result found = find_members(bytes.data(), bytes.size(), members);
+    if (found.code != errc::ok) return found.code;
+    return static_cast<std::size_t>(found.end - bytes.data());
   } else {
     return std::size_t{0};
   }

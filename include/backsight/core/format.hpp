@@ -47,11 +47,36 @@ namespace detail {
 /// No record: the end, or an error.
 inline constexpr std::uint32_t no_kind = 0xffffffff;
 
+/// The most units that a tail of these has.
+template <class... Schemas>
+consteval std::size_t tail_units_of(type_list<Schemas...>) {
+  std::size_t most = 0;
+  [[maybe_unused]] const auto count = [&]<class S>(type_list<S>) {
+    if constexpr (varying<S>) most = layout_of<S>::tail_units > most ? layout_of<S>::tail_units : most;
+  };
+  (count(type_list<Schemas>{}), ...);
+  return most;
+}
+/// What reading a record of F has found, whatever its kind: empty where all members have fixed places.
+template <record_format F>
+using tail_of = tail<tail_units_of(typename F::records{})>;
+
+/// Where a record ends. A pointer, not a size: in a walk the next record's place then hangs on one addition.
+struct end_result {
+  const std::byte* end = nullptr;
+  errc code = errc::ok;
+
+  constexpr end_result(const std::byte* at) noexcept : end(at) {}
+  constexpr end_result(errc error) noexcept : code(error) {}
+};
+
 /// One decoded step; small enough to be returned in registers, so that the range stays there too.
+template <record_format F>
 struct step {
-  std::size_t size = 0;
+  const std::byte* end = nullptr;
   std::uint32_t kind = no_kind;
   errc code = errc::ok;
+  [[no_unique_address]] tail_of<F> found{};
 };
 
 template <record_format F>
@@ -150,71 +175,75 @@ template <class S, order O>
   }(typename layout_of<S>::members{});
 }
 
-/// Finds the members of a record of S at `at`, and checks its constants. Gives the size of the whole record where S
+/// Finds the members of a record of S at `at`, and checks its constants. Gives the end of the whole record where S
 /// states its extent, else that of the members.
 template <class S, order O>
-[[nodiscard, gnu::always_inline]] constexpr payload_result find_members(const std::byte* at, std::size_t available,
-                                                                        record<S, O>& members) noexcept {
+[[nodiscard, gnu::always_inline]] constexpr end_result find_members(const std::byte* at, std::size_t available,
+                                                                    record<S, O>& members) noexcept {
   if (available < size_of<S>) return errc::truncated;
   if constexpr (varying<S>) members = record<S, O>::of_fixed_part(at);
   else members = record<S, O>(at);
-  std::size_t size = size_of<S>;
+  const std::byte* end = at + size_of<S>;
   if constexpr (states_extent<S>) {
     const payload_result total = extent_of(members);
-    if (total.code != errc::ok) return total;
+    if (total.code != errc::ok) return total.code;
     if (total.size > available) return errc::truncated;
-    available = size = total.size;
+    available = total.size;
+    end = at + available;
   }
   if constexpr (varying<S>) {
     if (const errc code = members.find_members(available); code != errc::ok) {
       return states_extent<S> && code == errc::truncated ? errc::bad_size : code;
     }
-    if constexpr (!states_extent<S>) size = members.members_size();
-    members.set_size(size);
+    if constexpr (!states_extent<S>) end = members.members_end();
+    members.set_end(end);
   }
   if (const errc code = verify_members(members); code != errc::ok) return code;
-  return size;
+  return end;
 }
 
-/// Reads a record of S at `at`: its members, whether they are as they may be, and the size of the whole record.
+/// Reads a record of S at `at`: its members, whether they are as they may be, and the end of the whole record.
 template <record_format F, class S>
-[[nodiscard, gnu::always_inline]] constexpr payload_result read_record(const std::byte* at, std::size_t available,
-                                                                       const typename F::context& context,
-                                                                       record<S, F::byte_order>& members) noexcept {
-  const payload_result found = find_members(at, available, members);
+[[nodiscard, gnu::always_inline]] constexpr end_result read_record(const std::byte* at, std::size_t available,
+                                                                   const typename F::context& context,
+                                                                   record<S, F::byte_order>& members) noexcept {
+  const end_result found = find_members(at, available, members);
   if (found.code != errc::ok) return found;
-  std::size_t size = found.size;
+  const std::byte* end = found.end;
   if constexpr (requires { F::check(members, context); }) {
     if (const errc code = F::check(members, context); code != errc::ok) return code;
   }
   if constexpr (has_payload<S> && !states_extent<S>) {
-    const payload_result payload = payload_size_of<F>(members, byte_view(at + size, available - size), context);
-    if (payload.code != errc::ok) return payload;
-    if (payload.size > available - size) return errc::truncated;
-    size += payload.size;
+    const byte_view rest(end, static_cast<std::size_t>(at + available - end));
+    const payload_result payload = payload_size_of<F>(members, rest, context);
+    if (payload.code != errc::ok) return payload.code;
+    if (payload.size > rest.size()) return errc::truncated;
+    end += payload.size;
   }
   if constexpr (layout_of<S>::smallest == 0) {
     // Nothing is not a record: the walk would stay where it is.
-    if (size == 0) return errc::bad_size;
+    if (end == at) return errc::bad_size;
   }
-  return size;
+  return end;
 }
 
 template <record_format F, class S>
-[[nodiscard, gnu::always_inline]] constexpr step decode_as(const std::byte* at, std::size_t available,
-                                                           const typename F::context& context,
-                                                           std::uint32_t kind) noexcept {
+[[nodiscard, gnu::always_inline]] constexpr step<F> decode_as(const std::byte* at, std::size_t available,
+                                                              const typename F::context& context,
+                                                              std::uint32_t kind) noexcept {
   record<S, F::byte_order> members;
-  const payload_result found = read_record<F>(at, available, context, members);
-  if (found.code != errc::ok) return {0, no_kind, found.code};
-  return {found.size, kind, errc::ok};
+  const end_result found = read_record<F>(at, available, context, members);
+  if (found.code != errc::ok) return {nullptr, no_kind, found.code};
+  step<F> result{found.end, kind, errc::ok};
+  if constexpr (varying<S>) members.tell(result.found);
+  return result;
 }
 
 template <record_format F, std::size_t... Is>
-[[nodiscard, gnu::always_inline]] constexpr step decode_kind(const std::byte* at, std::size_t available,
-                                                             typename F::context context, std::uint32_t kind,
-                                                             std::index_sequence<Is...>) noexcept {
-  step result{0, no_kind, errc::unknown_record};
+[[nodiscard, gnu::always_inline]] constexpr step<F> decode_kind(const std::byte* at, std::size_t available,
+                                                                typename F::context context, std::uint32_t kind,
+                                                                std::index_sequence<Is...>) noexcept {
+  step<F> result{nullptr, no_kind, errc::unknown_record};
   (void)((kind == Is &&
           (result = decode_as<F, typename F::records::template at<Is>>(at, available, context, kind), true)) ||
          ...);
@@ -235,24 +264,24 @@ template <record_format F>
 
 /// decode there.
 template <record_format F>
-[[nodiscard, gnu::noinline]] constexpr step decode_last(const std::byte* at, std::size_t available,
-                                                        const typename F::context& context) noexcept {
+[[nodiscard, gnu::noinline]] constexpr step<F> decode_last(const std::byte* at, std::size_t available,
+                                                           const typename F::context& context) noexcept {
   const kind_result found = kind_of_last<F>(at, available, context);
-  if (found.code != errc::ok) return {0, no_kind, found.code};
+  if (found.code != errc::ok) return {nullptr, no_kind, found.code};
   return decode_kind<F>(at, available, context, found.kind, std::make_index_sequence<F::records::size>{});
 }
 
 /// Decodes what begins at `at`. Reads at most `available` bytes. Everything goes in and out by value and without a
 /// call, so that the loop around it keeps its variables in registers.
 template <record_format F>
-[[nodiscard, gnu::always_inline]] constexpr step decode(const std::byte* at, std::size_t available,
-                                                        typename F::context context) noexcept {
+[[nodiscard, gnu::always_inline]] constexpr step<F> decode(const std::byte* at, std::size_t available,
+                                                           typename F::context context) noexcept {
   if (available < F::head_bytes) {
-    if constexpr (F::head_bytes <= smallest_of(typename F::records{})) return {0, no_kind, errc::truncated};
+    if constexpr (F::head_bytes <= smallest_of(typename F::records{})) return {nullptr, no_kind, errc::truncated};
     else return decode_last<F>(at, available, context);
   }
   const kind_result found = F::kind_of(at, context);
-  if (found.code != errc::ok) return {0, no_kind, found.code};
+  if (found.code != errc::ok) return {nullptr, no_kind, found.code};
   return decode_kind<F>(at, available, context, found.kind, std::make_index_sequence<F::records::size>{});
 }
 

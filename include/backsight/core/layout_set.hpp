@@ -156,10 +156,10 @@ class selected_record<Set, std::integral_constant<T, Value>, O> {
 
   [[nodiscard, gnu::always_inline]] constexpr trace_error find(byte_view bytes, std::uint64_t offset = 0) noexcept {
     offset_ = offset;
-    const payload_result found = detail::find_members(bytes.data(), bytes.size(), record_);
+    const detail::end_result found = detail::find_members(bytes.data(), bytes.size(), record_);
     if (found.code != errc::ok) [[unlikely]]
       return where(bytes, offset, found.code);
-    size_ = found.size;
+    size_ = static_cast<std::size_t>(found.end - bytes.data());
     if constexpr (detail::varying<schema_type>) record_.set_offset(offset);
     return {};
   }

@@ -67,7 +67,7 @@ class record_range<F, Check>::iterator {
 
   [[nodiscard]] constexpr any_record<F> operator*() const noexcept {
     BACKSIGHT_ASSERT(kind_ != detail::no_kind);
-    return {position_, size(), kind_, offset()};
+    return {position_, size(), kind_, offset(), found_};
   }
 
   // All of it inlined by force: an iterator whose address were taken would live in memory, and a call in the loop would
@@ -84,11 +84,12 @@ class record_range<F, Check>::iterator {
           return *this;
       } else {
         advance_context();
-        position_ += size_;
+        position_ = next_;
       }
     } else {
       advance_context();
-      position_ += size();
+      if constexpr (detail::size_of_every_record<F> != 0) position_ += detail::size_of_every_record<F>;
+      else position_ = next_;
     }
     set(decode_here(position_, static_cast<std::size_t>(end_ - position_), previous, context_));
     return *this;
@@ -156,12 +157,17 @@ class record_range<F, Check>::iterator {
   /// walk.
   [[nodiscard]] constexpr std::size_t size() const noexcept {
     if constexpr (detail::size_of_every_record<F> != 0) return detail::size_of_every_record<F>;
-    else return size_;
+    if constexpr (detail::has_common<F>) {
+      // Where common records follow each other, next_ is that of the first.
+      if (kind_ == detail::common_of<F>::kind) return detail::common_of<F>::size;
+    }
+    return static_cast<std::size_t>(next_ - position_);
   }
-  constexpr void set(detail::step found) noexcept {
+  constexpr void set(const detail::step<F>& found) noexcept {
     kind_ = found.kind;
-    size_ = found.size;
+    next_ = found.end;
     code_ = found.code;
+    found_ = found.found;
   }
 
   constexpr void advance_context() noexcept {
@@ -173,28 +179,37 @@ class record_range<F, Check>::iterator {
     }
   }
 
+  /// The end of the bytes, after a record of kind `previous`.
+  [[nodiscard]] static constexpr detail::step<F> ended_behind(std::uint32_t previous) noexcept {
+    const bool complete = Check == grammar_check::ignored || rules.may_finish(previous);
+    return {nullptr, detail::no_kind, complete ? errc::ok : errc::bad_end};
+  }
   /// What begins at `at`, after a record of kind `previous` (`start`: none).
-  [[nodiscard, gnu::always_inline]] static constexpr detail::step decode_here(const std::byte* at,
-                                                                              std::size_t available,
-                                                                              std::uint32_t previous,
-                                                                              context_type context) noexcept {
+  [[nodiscard, gnu::always_inline]] static constexpr detail::step<F> decode_here(const std::byte* at,
+                                                                                 std::size_t available,
+                                                                                 std::uint32_t previous,
+                                                                                 context_type context) noexcept {
     if (previous == detail::terminator_of<F> && previous != detail::no_kind) return {};
-    if (available == 0) {
-      const bool complete = Check == grammar_check::ignored || rules.may_finish(previous);
-      return {0, detail::no_kind, complete ? errc::ok : errc::bad_end};
+    // Told to be rare, GCC 12 walks in two thirds of the time; but where a format has a common record, its test then
+    // leaves the loop (1.25 of the time, Clang 19: 1.66).
+    if constexpr (detail::has_common<F>) {
+      if (available == 0) return ended_behind(previous);
+    } else {
+      if (available == 0) [[unlikely]]
+        return ended_behind(previous);
     }
-    const detail::step next = detail::decode<F>(at, available, context);
+    const detail::step<F> next = detail::decode<F>(at, available, context);
     if (next.code == errc::ok && Check == grammar_check::enforced && !rules.may_follow(previous, next.kind)) {
-      return {0, detail::no_kind, errc::bad_transition};
+      return {nullptr, detail::no_kind, errc::bad_transition};
     }
     return next;
   }
 
   /// The same for places outside of loops over single records.
-  [[nodiscard, gnu::noinline]] static constexpr detail::step decode_out_of_line(const std::byte* at,
-                                                                                std::size_t available,
-                                                                                std::uint32_t previous,
-                                                                                context_type context) noexcept {
+  [[nodiscard, gnu::noinline]] static constexpr detail::step<F> decode_out_of_line(const std::byte* at,
+                                                                                   std::size_t available,
+                                                                                   std::uint32_t previous,
+                                                                                   context_type context) noexcept {
     return decode_here(at, available, previous, context);
   }
 
@@ -202,9 +217,10 @@ class record_range<F, Check>::iterator {
   const std::byte* position_ = nullptr;
   const std::byte* end_ = nullptr;
   std::uint64_t base_ = 0;
-  std::size_t size_ = 0;
+  const std::byte* next_ = nullptr;
   std::uint32_t kind_ = detail::no_kind;
   errc code_ = errc::ok;
+  [[no_unique_address]] detail::tail_of<F> found_{};
   [[no_unique_address]] context_type context_{};
 };
 

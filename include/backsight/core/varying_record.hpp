@@ -20,6 +20,16 @@ struct slot {
   std::uint64_t value = 0;
 };
 
+/// What reading a record with members of varying size has found, so that it need not be read again: where the members
+/// end and the units of the tail lie.
+template <std::size_t Units>
+struct tail {
+  const std::byte* end = nullptr;
+  std::array<slot, Units> slots{};
+};
+template <>
+struct tail<0> {};
+
 /// A condition holds for the members of `record` that are read.
 template <auto Condition, class Record>
 [[nodiscard]] constexpr bool holds_for(const Record& record) noexcept {
@@ -65,6 +75,20 @@ class record<S, O> {
       : data_(data), size_(bytes), offset_(offset) {
     [[maybe_unused]] const errc code = find_members(bytes);
   }
+  /// The same, of members that were found before.
+  template <std::size_t Units>
+  [[gnu::always_inline]] constexpr record(const std::byte* data, std::size_t bytes, std::uint64_t offset,
+                                          const detail::tail<Units>& found) noexcept
+      : data_(data), size_(bytes), tail_end_(found.end), offset_(offset) {
+    static_assert(Units >= tail_units);
+    for (std::size_t i = 0; i < tail_units; ++i) slots_[i] = found.slots[i];
+  }
+  /// Where the members were found.
+  template <std::size_t Units>
+  [[gnu::always_inline]] constexpr void tell(detail::tail<Units>& found) const noexcept {
+    found.end = tail_end_;
+    for (std::size_t i = 0; i < tail_units; ++i) found.slots[i] = slots_[i];
+  }
   /// A view of the fixed part alone, for find_members. Precondition: `size` bytes are readable at `data`.
   [[nodiscard]] static constexpr record of_fixed_part(const std::byte* data) noexcept {
     record view;
@@ -77,19 +101,17 @@ class record<S, O> {
   /// Finds the members behind the fixed part, within `available` bytes from the start of the record on.
   [[nodiscard, gnu::always_inline]] constexpr errc find_members(std::size_t available) noexcept {
     errc code = errc::ok;
-    const std::byte* at = data_ + size;
-    const std::byte* const end = data_ + available;
-    [&]<std::size_t... Is>(std::index_sequence<Is...>) {
-      (void)((at = pass<typename fields::units::template at<fields::fixed_units + Is>, Is>(at, end, code)) && ...);
-    }(std::make_index_sequence<tail_units>{});
-    if (at == nullptr) return code;
-    tail_end_ = static_cast<std::size_t>(at - data_);
+    const std::byte* const end =
+        pass_all(data_ + size, data_ + available, code, std::make_index_sequence<tail_units>{});
+    if (end == nullptr) [[unlikely]]
+      return code;
+    tail_end_ = end;
     return errc::ok;
   }
-  /// Bytes of the members, without payload.
-  [[nodiscard]] constexpr std::size_t members_size() const noexcept { return tail_end_; }
-  /// Sets how many bytes the record has, payload included.
-  constexpr void set_size(std::size_t bytes) noexcept { size_ = bytes; }
+  /// Where the members end, and the payload begins.
+  [[nodiscard]] constexpr const std::byte* members_end() const noexcept { return tail_end_; }
+  /// Sets where the record ends, payload included.
+  constexpr void set_end(const std::byte* end) noexcept { size_ = static_cast<std::size_t>(end - data_); }
   /// Sets where the record begins in the caller's view.
   constexpr void set_offset(std::uint64_t offset) noexcept { offset_ = offset; }
 
@@ -114,14 +136,15 @@ class record<S, O> {
     if constexpr (Index < fields::fixed_members) {
       return detail::read_member<typename member::value_type, place, size, detail::order_of_member<member, O>>(data_);
     } else {
-      const detail::slot at = slots_[fields::template unit_of<Index>];
-      using unit = typename detail::bare_unit<unit_at<fields::template unit_of<Index>>>::type;
+      constexpr std::size_t number = fields::template unit_of<Index>;
+      const detail::slot at = slot_at<number>();
+      using unit = typename detail::bare_unit<unit_at<number>>::type;
       if constexpr (detail::is_varying<unit>) {
-        if (at.begin == detail::slot::absent) return decltype(member::get(*this, at)){};
+        if (may_be_absent<number> && at.begin == detail::slot::absent) return decltype(member::get(*this, at)){};
         return member::get(*this, at);
       } else {
         using value = typename member::value_type;
-        if (at.begin == detail::slot::absent) return value{};
+        if (may_be_absent<number> && at.begin == detail::slot::absent) return value{};
         return detail::read_member<value, place, unit::bits / 8, detail::order_of_member<member, O>>(data_ + at.begin);
       }
     }
@@ -129,6 +152,7 @@ class record<S, O> {
   template <std::size_t Index>
   [[nodiscard]] constexpr bool has_at() const noexcept {
     if constexpr (Index < fields::fixed_members) return true;
+    else if constexpr (!may_be_absent<fields::template unit_of<Index>>) return true;
     else return slots_[fields::template unit_of<Index>].begin != detail::slot::absent;
   }
   /// Where the member of that index lies. Precondition: has_at<Index>().
@@ -141,7 +165,7 @@ class record<S, O> {
       constexpr std::size_t unit = fields::template unit_of<Index>;
       const std::size_t begin = slots_[unit].begin;
       if constexpr (!detail::is_varying<typename detail::bare_unit<unit_at<unit>>::type>) return place_in(begin, place);
-      std::size_t end = tail_end_;
+      auto end = static_cast<std::size_t>(tail_end_ - data_);
       for (std::size_t i = tail_units; i-- > unit + 1;) {
         if (slots_[i].begin != detail::slot::absent) end = slots_[i].begin;
       }
@@ -155,7 +179,7 @@ class record<S, O> {
   [[nodiscard]] constexpr byte_view payload() const noexcept
     requires has_payload<S>
   {
-    return {data_ + tail_end_, size_ - tail_end_};
+    return {tail_end_, static_cast<std::size_t>(data_ + size_ - tail_end_)};
   }
   /// Where the record begins in the caller's view.
   [[nodiscard]] constexpr std::uint64_t offset() const noexcept { return offset_; }
@@ -174,11 +198,29 @@ class record<S, O> {
   template <std::size_t Unit>
   using unit_at = typename fields::units::template at<fields::fixed_units + Unit>;
 
+  template <std::size_t Unit>
+  static constexpr bool may_be_absent = !std::is_same_v<unit_at<Unit>, typename detail::bare_unit<unit_at<Unit>>::type>;
+  /// Where a unit lies. The place of the first one is known without looking.
+  template <std::size_t Unit>
+  [[nodiscard, gnu::always_inline]] constexpr detail::slot slot_at() const noexcept {
+    if constexpr (Unit == 0 && !may_be_absent<Unit>) return {size, slots_[Unit].value};
+    else return slots_[Unit];
+  }
+
   [[nodiscard]] static constexpr member_place place_in(std::size_t begin, detail::placement place) noexcept {
     const std::size_t first = place.first_bit / 8, last = (place.first_bit + place.bits + 7) / 8;
     return {begin + first, last - first, place.first_bit % 8, place.bits};
   }
 
+  /// Goes over the units of the tail, and gives where they end; null where one is not readable, for `code`. Inlined by
+  /// force: as a call it keeps the record in memory, which costs a walk a third of its time (Clang 19).
+  template <std::size_t... Is>
+  [[nodiscard, gnu::always_inline]] constexpr const std::byte* pass_all(const std::byte* at, const std::byte* end,
+                                                                        errc& code,
+                                                                        std::index_sequence<Is...>) noexcept {
+    (void)((at = pass<unit_at<Is>, Is>(at, end, code)) && ...);
+    return at;
+  }
   /// Goes over a unit of the tail, and gives where it ends; null where it is not readable, for `code`.
   template <class Unit, std::size_t Index>
   [[nodiscard, gnu::always_inline]] constexpr const std::byte* pass(const std::byte* at, const std::byte* end,
@@ -201,7 +243,7 @@ class record<S, O> {
 
   const std::byte* data_ = nullptr;
   std::size_t size_ = 0;
-  std::size_t tail_end_ = 0;
+  const std::byte* tail_end_ = nullptr;
   std::uint64_t offset_ = 0;
   std::array<detail::slot, tail_units> slots_{};
 };

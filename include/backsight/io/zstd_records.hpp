@@ -162,9 +162,8 @@ class zstd_walker {
       bytes_.reset();
       return false;
     }
-    const any_record<format> found = *it;
-    position_ += found.bytes().size();
-    out = any_record<format>(found.bytes().data(), found.bytes().size(), found.kind(), offset_);
+    out = *it;
+    position_ += out.bytes().size();
     keep.bytes = bytes_;
     return true;
   }

@@ -105,7 +105,7 @@ template <order O>
     } else {
       depth = type == record_type::lost ? -1 : depth;
     }
-    at += next.size;
+    at = static_cast<std::size_t>(next.end - all.data());
   }
   return true;
 }

@@ -22,7 +22,7 @@ using namespace backsight;
 using namespace backsight::memtrace;
 using memtrace::stage;
 
-/// Files of that stage are at the path; a folder with others too is one of final files, which tell all.
+/// Files of that stage are at the path.
 bool has(const std::string& path, stage wanted) {
   for (const auto& folder : memtrace::folders_at(path)) {
     for (const std::string& file : folder.files) {
@@ -35,7 +35,8 @@ bool has(const std::string& path, stage wanted) {
   return false;
 }
 bool detect_final(const std::string& path, byte_view) { return has(path, stage::final); }
-bool detect_raw(const std::string& path, byte_view) { return has(path, stage::raw); }
+/// A folder with final files too is one of these, which tell all.
+bool detect_raw(const std::string& path, byte_view) { return has(path, stage::raw) && !has(path, stage::final); }
 
 std::string names_of(std::uint64_t type) {
   std::string names;

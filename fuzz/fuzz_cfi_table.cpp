@@ -111,9 +111,8 @@ void walk_all(const cfi::table_view& table) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   std::vector<std::byte> bytes(reinterpret_cast<const std::byte*>(data),
                                reinterpret_cast<const std::byte*>(data) + size);
-  if (bytes.size() >= 128) {
-    store<order::little>(bytes.data() + 8, checksum(byte_view(bytes).subspan(16)));
-  }
+  if (bytes.size() >= cfi::detail::table_head_bytes)
+    seal_saved_index<cfi::table_header>(bytes, cfi::unwind_table_kind, 1, {});
   const auto table = cfi::table_view::open(bytes);
   if (!table) return 0;
   for (std::uint64_t address = 0; address < 0x4000; address += 13) {

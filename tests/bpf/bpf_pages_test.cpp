@@ -82,7 +82,7 @@ class both_forms {
 cfi::table rows_at(const std::vector<std::uint64_t>& begins, std::uint64_t kinds, bool holes = false) {
   cfi::cie common;
   common.return_address_register = 16;
-  auto made = cfi::build_table_of_rows<arch>({}, [&](auto&& take) {
+  auto made = cfi::build_table_of_rows<arch>({}, {}, [&](auto&& take) {
     for (std::size_t i = 0; i + 1 < begins.size(); ++i) {
       cfi::row r;
       r.begin = begins[i];

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stands for cfi/general_rule.hpp, cfi/numbering.hpp, cfi/packed_rows.hpp, cfi/placed_rule.hpp, cfi/row_sequences.hpp
+// Stands for cfi/general_rule.hpp, cfi/numbering.hpp, cfi/packed_rows.hpp, cfi/placed_rule.hpp
+// Stands for cfi/row_sequences.hpp
 // Stands for cfi/table_builder.hpp, cfi/table_encoder.hpp, cfi/table_format.hpp, cfi/table_parts.hpp
 // Stands for cfi/table_search.hpp, cfi/table_writer.hpp, dwarf/operation.hpp
 // Stands for cfi/halving.hpp
@@ -13,6 +14,7 @@
 
 #include "fixtures.hpp"
 #include "frame_builder.hpp"
+#include "seal_table.hpp"
 #include "table_against_rows.hpp"
 
 using namespace backsight;
@@ -378,8 +380,9 @@ struct forged {
 
   explicit forged(const cfi::table& from) : bytes(from.bytes().begin(), from.bytes().end()) {}
   [[nodiscard]] trace_error open() {
-    store<order::little>(bytes.data() + 16, std::uint64_t{bytes.size()});
-    store<order::little>(bytes.data() + 8, checksum(byte_view(bytes).subspan(16)));
+    mutable_record<cfi::table_header, order::little>(bytes.data() + saved_index_head::size)
+        .set(cfi::table_header::file_bytes, std::uint64_t{bytes.size()});
+    test::seal_table(bytes);
     return cfi::table_view::open(bytes).error();
   }
 };
@@ -394,7 +397,7 @@ std::array<std::size_t, 7> parts_of(const cfi::table& t) {
                                          32 * std::size_t{h[header::sequence_count]},
                                          h[header::general_bytes],
                                          h[header::block_bytes]};
-  std::array<std::size_t, 7> starts{128};
+  std::array<std::size_t, 7> starts{cfi::detail::table_head_bytes};
   for (std::size_t i = 0; i < sizes.size(); ++i) starts[i + 1] = starts[i] + sizes[i];
   REQUIRE(starts[6] == t.bytes().size());
   return starts;
@@ -553,11 +556,23 @@ TEST_CASE("building a table takes less memory than twice the section") {
 
 TEST_CASE("a table of another version is refused as such") {
   const cfi::table t = build(test::frame_builder{}.fde(bytes<0x41, 0x0e, 16>));
-  for (const unsigned version : {0U, 1U, 3U}) {
+  const auto place = offset_of<saved_index_head>(saved_index_head::version);
+  for (const unsigned version : {0U, 1U, 2U, 4U}) {
     std::vector<std::byte> other(t.bytes().begin(), t.bytes().end());
-    other[24] = static_cast<std::byte>(version);
-    CHECK(cfi::table_view::open(other).error() == trace_error{errc::unsupported_version, 24});
+    other[place] = static_cast<std::byte>(version);
+    CHECK(cfi::table_view::open(other).error() == trace_error{errc::unsupported_version, place});
   }
+  // The head of version 2: magic, checksum, size, version.
+  const auto second = test::byte_builder{}.text("BSUWNTAB").u64(0x1234567890abcdef).u64(128).u16(2).u16(62).fill(100);
+  CHECK(cfi::table_view::open(second.view()).error() == trace_error{errc::unsupported_version, place});
+}
+
+TEST_CASE("a table knows what it was built of") {
+  const auto built = test::frame_builder{}.fde(bytes<0x41, 0x0e, 16>);
+  const cfi::table t = build(built);
+  CHECK(t.view().source() == fingerprint_of_ends(built.section().bytes()));
+  CHECK(t.view().source() != fingerprint{});
+  CHECK(cfi::table_view().source() == fingerprint{});
 }
 
 TEST_CASE("a saved table that is cut or damaged is refused") {
@@ -631,7 +646,8 @@ TEST_CASE("a table that was forged is refused where it lies, with a checksum tha
     forged longer(t);
     longer.bytes.resize(longer.bytes.size() + 2);
     const std::uint32_t block_bytes = t.view().header()[header::block_bytes];
-    mutable_record<header, order::little>(longer.bytes.data()).set(header::block_bytes, block_bytes + 2);
+    mutable_record<header, order::little>(longer.bytes.data() + saved_index_head::size)
+        .set(header::block_bytes, block_bytes + 2);
     CHECK(longer.open() == trace_error{errc::bad_size, at[5]});
   }
   SECTION("where the rows of a page begin") {
@@ -648,8 +664,8 @@ TEST_CASE("a table that was forged is refused where it lies, with a checksum tha
   }
   SECTION("the counts of parts") {
     forged rule_count(t);
-    mutable_record<header, order::little>(rule_count.bytes.data()).set(header::rule_count, 4U);
-    CHECK(rule_count.open() == trace_error{errc::bad_size, 16});
+    mutable_record<header, order::little>(rule_count.bytes.data() + saved_index_head::size).set(header::rule_count, 4U);
+    CHECK(rule_count.open() == trace_error{errc::bad_size, cfi::detail::offset_in_table(header::file_bytes)});
   }
 }
 
@@ -710,8 +726,9 @@ TEST_CASE("the sequences of a table are checked one by one") {
   CHECK(far.code == errc::out_of_range);
   CHECK(far.offset > at[5]);
   forged most(t);
-  mutable_record<header, order::little>(most.bytes.data()).set(header::sequence_count, std::uint8_t{200});
-  CHECK(most.open() == trace_error{errc::bad_value, 54});
+  mutable_record<header, order::little>(most.bytes.data() + saved_index_head::size)
+      .set(header::sequence_count, std::uint8_t{200});
+  CHECK(most.open() == trace_error{errc::bad_value, cfi::detail::offset_in_table(header::sequence_count)});
 }
 
 TEST_CASE("two runs of a table ascend and do not overlap") {
@@ -734,11 +751,11 @@ TEST_CASE("a table that was changed anywhere is refused, or gives rules of its o
   const cfi::table t =
       build(test::frame_builder{}.fde(bytes<0x41, 0x0e, 16, 0x0f, 2, 0x77, 8>).fde(bytes<0x41, 0x0e, 16>));
   std::size_t refused = 0, opened = 0;
-  for (std::size_t i = 16; i < t.bytes().size(); ++i) {
+  for (std::size_t i = saved_index_head::size; i < t.bytes().size(); ++i) {
     for (const unsigned flip : {0x01U, 0x80U, 0xffU}) {
       std::vector<std::byte> damaged(t.bytes().begin(), t.bytes().end());
       damaged[i] ^= static_cast<std::byte>(flip);
-      store<order::little>(damaged.data() + 8, checksum(byte_view(damaged).subspan(16)));
+      test::seal_table(damaged);
       const auto view = cfi::table_view::open(damaged);
       if (!view) {
         CHECK(view.error().offset <= damaged.size());

@@ -20,6 +20,7 @@
 #include "fixtures.hpp"
 #include "frame_builder.hpp"
 #include "scene.hpp"
+#include "seal_table.hpp"
 
 using namespace backsight;
 using test::bytes;
@@ -260,7 +261,7 @@ TEST_CASE("a rule of a table that counts the CFA from a register that frames do 
     const auto rule = static_cast<std::size_t>(made->view().rule(0).bytes() - made->bytes().data());
     mutable_record<cfi::unwind_rule, order::little>(forged.data() + rule)
         .set(cfi::unwind_rule::cfa_register, static_cast<std::uint8_t>(reg));
-    store<order::little>(forged.data() + 8, checksum(byte_view(forged).subspan(16)));
+    test::seal_table(forged);
     const auto opened = cfi::table_view::open(forged);
     REQUIRE(opened);
     cfi::address_space<arch> space;

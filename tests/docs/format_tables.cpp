@@ -125,8 +125,8 @@ int main(int count, char** words) {
            print_record<xray::profile_function>(), print_record<xray::profile_data>(), 0;
   }
   if (format == "unwind_table") {
-    return print_record<cfi::table_header>(), print_record<cfi::table_run>(), print_record<cfi::table_page>(),
-           print_record<cfi::unwind_rule>(), print_record<cfi::table_sequence>(), 0;
+    return print_record<saved_index_head>(), print_record<cfi::table_header>(), print_record<cfi::table_run>(),
+           print_record<cfi::table_page>(), print_record<cfi::unwind_rule>(), print_record<cfi::table_sequence>(), 0;
   }
   if (format == "bpf_pages") return print_record<cfi::bpf_header>(), 0;
   if (format == "memtrace") return print_records(memtrace::final_format::records{}), 0;

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include <backsight/cfi/table_search.hpp>
+#include <backsight/cfi/table_format.hpp>
 #include <backsight/memtrace/index.hpp>
 
 #include <support/catch.hpp>
@@ -68,9 +68,7 @@ TEST_CASE("core files are told from other ELF files in both byte orders") {
 }
 
 TEST_CASE("the magic numbers of our own files are those that are written") {
-  std::vector<std::byte> table(8);
-  for (std::size_t i = 0; i < 8; ++i) table[i] = static_cast<std::byte>(cfi::detail::table_magic >> (8 * i));
-  CHECK(io::file_kind_of(table) == file_kind::unwind_table);
+  CHECK(io::file_kind_of(cfi::unwind_table_kind.magic) == file_kind::unwind_table);
   CHECK(io::file_kind_of(memtrace::window_index_kind.magic) == file_kind::window_index);
 }
 

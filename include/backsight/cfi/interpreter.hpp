@@ -137,8 +137,7 @@ class row_machine {
     now.rules = context_.initial_rules_;
     now.cfa = context_.initial_cfa_;
     now.return_address_signed = context_.initial_signed_;
-    context_.pool_used_ = 0;
-    context_.depth_ = 0;
+    context_.forget();
     now.end = begin;  // Where the first row begins.
     fde_end_ = end;
     finished_ = false;
@@ -197,30 +196,6 @@ class row_machine {
     const expression_ref at = block(from);
     set(from, reg, kind, static_cast<std::int64_t>(at.offset), at.size);
   }
-  constexpr void remember(cursor<O>& from) noexcept {
-    const row& now = context_.row_;
-    if (context_.depth_ == context_.states_.size()) return from.fail(errc::capacity);
-    auto& state = context_.states_[context_.depth_++];
-    state.cfa = now.cfa;
-    state.return_address_signed = now.return_address_signed;
-    state.first = static_cast<std::uint32_t>(context_.pool_used_);
-    for (const register_rule& rule : now.rules) {
-      if (context_.pool_used_ == context_.pool_.size()) return from.fail(errc::capacity);
-      context_.pool_[context_.pool_used_++] = rule;
-    }
-    state.count = static_cast<std::uint32_t>(context_.pool_used_) - state.first;
-  }
-  constexpr void restore_remembered(cursor<O>& from) noexcept {
-    // All rules come back and the CFA with them, the location stays (libgcc, libunwind, binutils).
-    if (context_.depth_ == 0) return from.fail(errc::bad_transition);
-    const auto& state = context_.states_[--context_.depth_];
-    context_.row_.cfa = state.cfa;
-    context_.row_.return_address_signed = state.return_address_signed;
-    context_.row_.rules.clear();
-    for (std::size_t i = state.first; i < state.first + state.count; ++i) context_.row_.rules.set(context_.pool_[i]);
-    context_.pool_used_ = state.first;
-  }
-
   /// Executes an instruction that has no operand in its opcode. True when it ends the row.
   [[nodiscard, gnu::always_inline]] constexpr bool execute(dwarf::call_frame code, cursor<O>& from) noexcept {
     using enum dwarf::call_frame;
@@ -267,8 +242,12 @@ class row_machine {
         set(from, reg, rule_kind::in_register, static_cast<std::int64_t>(other));
         return false;
       }
-      case remember_state: remember(from); return false;
-      case restore_state: restore_remembered(from); return false;
+      case remember_state:
+        if (!context_.remember()) from.fail(errc::capacity);
+        return false;
+      case restore_state:
+        if (!context_.restore()) from.fail(errc::bad_transition);
+        return false;
       case def_cfa: {
         const std::uint64_t reg = from.uleb128();
         const std::uint64_t offset = from.uleb128();

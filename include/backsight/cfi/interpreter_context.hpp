@@ -31,6 +31,32 @@ class context {
     std::uint8_t return_address_signed = 0;
   };
 
+  /// Keeps the rules of the present row; false when there is no room for them.
+  [[nodiscard]] constexpr bool remember() noexcept {
+    if (depth_ == states_.size()) return false;
+    remembered& state = states_[depth_++];
+    state = {row_.cfa, static_cast<std::uint32_t>(pool_used_), 0, row_.return_address_signed};
+    for (const register_rule& rule : row_.rules) {
+      if (pool_used_ == pool_.size()) return false;
+      pool_[pool_used_++] = rule;
+    }
+    state.count = static_cast<std::uint32_t>(pool_used_) - state.first;
+    return true;
+  }
+  /// All rules that were remembered last come back and the CFA with them, the location stays (libgcc, libunwind,
+  /// binutils). False when there are none.
+  [[nodiscard]] constexpr bool restore() noexcept {
+    if (depth_ == 0) return false;
+    const remembered& state = states_[--depth_];
+    row_.cfa = state.cfa;
+    row_.return_address_signed = state.return_address_signed;
+    row_.rules.clear();
+    for (std::size_t i = state.first; i < state.first + state.count; ++i) row_.rules.set(pool_[i]);
+    pool_used_ = state.first;
+    return true;
+  }
+  constexpr void forget() noexcept { pool_used_ = depth_ = 0; }
+
   row row_;
   rule_list initial_rules_;
   cfa_rule initial_cfa_;

@@ -14,10 +14,10 @@ namespace backsight::cfi {
 
 /// Builds an unwind table from rows of any source. `each(take)` calls `take(row, cie, expressions)` for one row after
 /// the other, ascending by address and without overlaps; of the CIE the return address register and the signal mark
-/// count, and
-/// `expressions` are the bytes that expressions of the row lie in. Errors: those of build_table.
+/// count, and `expressions` are the bytes that expressions of the row lie in. `source` is the fingerprint of what the
+/// rows are from. Errors: those of build_table.
 template <class Arch, class Each>
-[[nodiscard]] result<table> build_table_of_rows(const table_options& options, Each&& each) {
+[[nodiscard]] result<table> build_table_of_rows(const table_options& options, const fingerprint& source, Each&& each) {
   detail::table_encoder<Arch> encoder(options.profile);
   detail::packed_rows rows;
   std::uint64_t covered = 0;
@@ -28,7 +28,7 @@ template <class Arch, class Each>
   });
   rows.add(covered, rows.no_rule);
   rows.close();
-  auto bytes = encoder.encode(rows, options.build_id);
+  auto bytes = encoder.encode(rows, options, source);
   if (!bytes) return bytes.error();
   return table::of_encoder(std::move(*bytes));
 }

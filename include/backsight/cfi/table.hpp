@@ -34,8 +34,11 @@ class table_view : private detail::table_parts {
   [[nodiscard]] std::uint64_t row_count() const noexcept { return header()[table_header::row_count]; }
   /// The build-id of the file that the table was made from; empty when it has none.
   [[nodiscard]] byte_view build_id() const noexcept {
-    return bytes_.subspan(size_of<table_header> - 32 - 32, header()[table_header::build_id_bytes]);
+    return bytes_.subspan(detail::offset_in_table(table_header::build_id), header()[table_header::build_id_bytes]);
   }
+  /// The fingerprint of the sections that it was built of, fingerprint_of_ends of each together; zeros where the
+  /// builder did not know them.
+  [[nodiscard]] fingerprint source() const noexcept { return empty() ? fingerprint() : head().source; }
 
   /// The rule for a link-time address; none where there is no call frame information. About 15 loads and no call; the
   /// rule's bytes may be cached as long as the table lives.
@@ -103,7 +106,7 @@ class table_view : private detail::table_parts {
             const std::byte* sequence = sequence_at(id);
             for (std::uint32_t k = 0; k <= std::to_integer<std::uint32_t>(sequence[0]); ++k) {
               row(start + (k == 0 ? 0 : std::to_integer<std::uint32_t>(sequence[k])),
-                  std::to_integer<std::uint8_t>(sequence[16 + k]), nullptr);
+                  std::to_integer<std::uint8_t>(sequence[16 + k]), sequence + 16 + k);
             }
           }
           block += 2 * count;

@@ -15,8 +15,10 @@
 #include <backsight/cfi/section.hpp>
 #include <backsight/cfi/table.hpp>
 #include <backsight/cfi/table_encoder.hpp>
+#include <backsight/cfi/table_format.hpp>
 #include <backsight/core/bytes.hpp>
 #include <backsight/core/error.hpp>
+#include <backsight/core/saved_index.hpp>
 
 namespace backsight::cfi {
 
@@ -48,15 +50,6 @@ class table {
  private:
   std::vector<std::byte> bytes_;
   table_view view_;
-};
-
-/// What a table is to hold, and the build-id to store in it.
-struct table_options {
-  table_profile profile = table_profile::callee_saved;
-  byte_view build_id;
-  /// Look for runs of rows that come again and again, which makes a table a third smaller. Worth its time where a table
-  /// is kept or is large; false for tables of parts that are used a few times.
-  bool find_sequences = true;
 };
 
 namespace detail {
@@ -185,10 +178,11 @@ template <class Arch, order O, class Report>
 
 template <class Arch, order O, class Report>
 [[nodiscard]] result<table> build_from_entries(std::span<const section<O>> sections, std::vector<table_entry> entries,
-                                               const table_options& options, Report& report) {
+                                               const table_options& options, const fingerprint& source,
+                                               Report& report) {
   table_encoder<Arch> encoder(options.profile);
   const packed_rows rows = read_rows<Arch>(sections, std::move(entries), encoder, report);
-  auto bytes = encoder.encode(rows, options.build_id, options.find_sequences);
+  auto bytes = encoder.encode(rows, options, source);
   if (!bytes) return bytes.error();
   return table::of_encoder(std::move(*bytes));
 }
@@ -205,10 +199,12 @@ template <class Arch, order O, class Report>
 [[nodiscard]] result<table> build_table(std::span<const section<O>> sections, const table_options& options,
                                         Report&& report) {
   std::vector<detail::table_entry> entries;
+  fingerprint source;
   for (std::size_t i = 0; i < sections.size(); ++i) {
     detail::collect_entries(sections[i], static_cast<std::uint32_t>(i), entries, report);
+    source += fingerprint_of_ends(sections[i].bytes());
   }
-  return detail::build_from_entries<Arch>(sections, std::move(entries), options, report);
+  return detail::build_from_entries<Arch>(sections, std::move(entries), options, source, report);
 }
 
 /// As above, for one section and without a report of what is left out.
@@ -237,7 +233,9 @@ template <class Arch, order O>
     (void)reader.take(*e);
   }
   const auto ignore = [](const trace_error&, std::uint32_t) {};
-  return detail::build_from_entries<Arch>(std::span<const section<O>>(&from, 1), std::move(entries), options, ignore);
+  // The section may end anywhere, so nothing tells it from others.
+  return detail::build_from_entries<Arch>(std::span<const section<O>>(&from, 1), std::move(entries), options, {},
+                                          ignore);
 }
 
 }  // namespace backsight::cfi

@@ -52,17 +52,18 @@ class table_encoder {
   /// Nothing more fits, and encode will refuse what there is.
   [[nodiscard]] bool is_full() const noexcept { return full_ || rule_count_ > most_rules; }
   /// Writes rows whose rules have the numbers that rule_number gave. Errors: errc::capacity.
-  [[nodiscard]] result<std::vector<std::byte>> encode(const packed_rows& rows, byte_view build_id,
-                                                      bool find_sequences = true) const {
+  [[nodiscard]] result<std::vector<std::byte>> encode(const packed_rows& rows, const table_options& options,
+                                                      const fingerprint& source) const {
     if (is_full()) return {errc::capacity, 0};
     const table_contents contents{Arch::elf_machine,
                                   static_cast<std::uint8_t>(Arch::address_size),
                                   static_cast<std::uint8_t>(rule_bytes),
                                   profile_,
-                                  build_id,
+                                  options.build_id,
                                   images_,
                                   general_,
-                                  find_sequences};
+                                  options.find_sequences,
+                                  source};
     return table_writer(contents, rows).write();
   }
 

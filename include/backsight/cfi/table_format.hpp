@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include <backsight/core/bytes.hpp>
+#include <backsight/core/saved_index.hpp>
 #include <backsight/core/schema.hpp>
 
 namespace backsight::cfi {
@@ -16,38 +17,58 @@ enum class table_profile : std::uint8_t {
   all,           ///< Every register that the sections name.
 };
 
-/// The header of an unwind table. All numbers of the format are little-endian; offsets count from its first byte.
+/// What a table is to hold, and the build-id to store in it.
+struct table_options {
+  table_profile profile = table_profile::callee_saved;
+  byte_view build_id;
+  /// Look for runs of rows that come again and again, which makes a table a third smaller. Worth its time where a table
+  /// is kept or is large; false for tables of parts that are used a few times.
+  bool find_sequences = true;
+};
+
+/// An unwind table is a saved index (core/saved_index.hpp) of this kind with one entry, its table_header; the parts
+/// follow. It is about the sections that it was built of.
+inline constexpr saved_index_kind unwind_table_kind("BSUWNTAB", 3);
+
+/// The entry of an unwind table's head. All numbers of the format are little-endian.
 struct table_header {
   static constexpr const char* name = "table_header";
-  static constexpr std::size_t size = 128;
-  static constexpr field<"magic", std::uint64_t> magic{};
-  static constexpr field<"checksum", std::uint64_t> checksum{};
-  static constexpr field<"file_bytes", std::uint64_t> file_bytes{};
-  static constexpr field<"version", std::uint16_t> version{};
+  static constexpr std::size_t size = 80;
+  static constexpr field<"file_bytes", std::uint64_t> file_bytes{};  ///< of the table, its head among them
   static constexpr field<"machine", std::uint16_t> machine{};
   static constexpr field<"address_size", std::uint8_t> address_size{};
   static constexpr field<"granule_bits", std::int8_t> granule_bits{};
   static constexpr field<"rule_bytes", std::uint8_t> rule_bytes{};
   static constexpr field<"profile", table_profile> profile{};
+  static constexpr field<"sequence_count", std::uint8_t> sequence_count{};
+  static constexpr field<"rare_ids", std::uint8_t> rare_ids{};
   static constexpr field<"run_count", std::uint32_t> run_count{};
   static constexpr field<"page_count", std::uint32_t> page_count{};
   static constexpr field<"rule_count", std::uint32_t> rule_count{};
   static constexpr field<"general_bytes", std::uint32_t> general_bytes{};
   static constexpr field<"block_bytes", std::uint32_t> block_bytes{};
-  static constexpr padding<8> reserved_byte{};
   static constexpr field<"build_id_bytes", std::uint8_t> build_id_bytes{};
-  static constexpr field<"sequence_count", std::uint8_t> sequence_count{};
-  static constexpr field<"rare_ids", std::uint8_t> rare_ids{};
-  static constexpr padding<64> reserved{};
-  static constexpr field<"build_id", std::array<std::byte, 32>> build_id{};
+  static constexpr padding<24> reserved{};
   static constexpr field<"row_count", std::uint64_t> row_count{};
-  static constexpr padding<192> reserved_end{};
-  static constexpr layout fields{
-      magic,          checksum,  file_bytes, version,    machine,       address_size, granule_bits,  rule_bytes,
-      profile,        run_count, page_count, rule_count, general_bytes, block_bytes,  reserved_byte, build_id_bytes,
-      sequence_count, rare_ids,  reserved,   build_id,   row_count,     reserved_end};
+  static constexpr field<"build_id", std::array<std::byte, 32>> build_id{};
+  static constexpr layout fields{file_bytes,     machine,        address_size, granule_bits, rule_bytes, profile,
+                                 sequence_count, rare_ids,       run_count,    page_count,   rule_count, general_bytes,
+                                 block_bytes,    build_id_bytes, reserved,     row_count,    build_id};
 };
 static_assert(schema<table_header>);
+
+namespace detail {
+
+/// The head of a table and its one entry.
+inline constexpr std::size_t table_head_bytes = saved_index_head::size + table_header::size;
+
+/// Where a member of the header lies in a table.
+template <class Member>
+[[nodiscard]] constexpr std::uint64_t offset_in_table(Member member) noexcept {
+  return saved_index_head::size + offset_of<table_header>(member);
+}
+
+}  // namespace detail
 
 /// A stretch of code without long holes: `page_count` pages from link address `begin` on.
 struct table_run {

@@ -73,7 +73,7 @@ template <class Arch, order O>
   const auto ignore = [](const trace_error&, std::uint32_t) {};
   const section<O> sections[]{from};
   auto built =
-      detail::build_from_entries<Arch>(std::span<const section<O>>(sections), std::move(entries), options, ignore);
+      detail::build_from_entries<Arch>(std::span<const section<O>>(sections), std::move(entries), options, {}, ignore);
   if (!built) return built.error();
   part.rules = std::move(built.value());
   return part;

@@ -10,9 +10,9 @@
 #include <backsight/cfi/table_search.hpp>
 #include <backsight/cfi/unwind_rule.hpp>
 #include <backsight/core/bytes.hpp>
-#include <backsight/core/checksum.hpp>
 #include <backsight/core/error.hpp>
 #include <backsight/core/record.hpp>
+#include <backsight/core/saved_index.hpp>
 
 namespace backsight::cfi::detail {
 
@@ -27,9 +27,13 @@ class table_parts {
   [[nodiscard]] trace_error check() const noexcept;
 
   [[nodiscard]] record<table_header, order::little> header() const noexcept {
-    return record<table_header, order::little>(bytes_.data());
+    return record<table_header, order::little>(bytes_.data() + saved_index_head::size);
   }
   [[nodiscard]] byte_view bytes() const noexcept { return bytes_; }
+  /// Precondition: it has a header.
+  [[nodiscard]] saved_index<table_header> head() const noexcept {
+    return open_saved_index<table_header>(bytes_, unwind_table_kind).partial();
+  }
 
  protected:
   [[nodiscard]] byte_view general_at(any_rule r) const noexcept {
@@ -72,13 +76,16 @@ class table_parts {
 };
 
 inline result<table_parts> table_parts::find_parts(byte_view bytes) noexcept {
-  if (bytes.size() < size_of<table_header>) return {errc::truncated, bytes.size()};
+  const auto head = open_saved_index<table_header>(bytes, unwind_table_kind);
+  if (!head) return head.error();
+  if (head->entries.size() != 1)
+    return {errc::bad_size, backsight::offset_of<saved_index_head>(saved_index_head::count)};
   table_parts t;
   t.bytes_ = bytes;
   const auto h = t.header();
-  if (h[table_header::magic] != table_magic) return {errc::bad_magic, 0};
-  if (h[table_header::version] != table_version) return {errc::unsupported_version, 24};
   if (h[table_header::file_bytes] > bytes.size()) return {errc::truncated, bytes.size()};
+  if (h[table_header::file_bytes] < table_head_bytes)
+    return {errc::bad_size, offset_in_table(table_header::file_bytes)};
   t.bytes_ = bytes = bytes.first(static_cast<std::size_t>(h[table_header::file_bytes]));
   t.rule_bytes_ = h[table_header::rule_bytes];
   const int granule_bits = h[table_header::granule_bits];
@@ -87,25 +94,27 @@ inline result<table_parts> table_parts::find_parts(byte_view bytes) noexcept {
   t.page_count_ = h[table_header::page_count];
   t.rule_count_ = h[table_header::rule_count];
   t.block_bytes_ = h[table_header::block_bytes];
-  if (granule_bits > granule::most_bits || granule_bits < granule::least_bits || t.rule_bytes_ < unwind_rule::size ||
-      h[table_header::build_id_bytes] > 32) {
-    return {errc::bad_value, 28};
-  }
+  if (granule_bits > granule::most_bits || granule_bits < granule::least_bits)
+    return {errc::bad_value, offset_in_table(table_header::granule_bits)};
+  if (t.rule_bytes_ < unwind_rule::size) return {errc::bad_value, offset_in_table(table_header::rule_bytes)};
+  if (h[table_header::build_id_bytes] > h[table_header::build_id].size())
+    return {errc::bad_value, offset_in_table(table_header::build_id_bytes)};
   const std::size_t sequences = h[table_header::sequence_count];
   const std::size_t rare_ids = h[table_header::rare_ids];
-  if (sequences > most_sequences || rare_ids > most_rare_ids) return {errc::bad_value, 54};
+  if (sequences > most_sequences) return {errc::bad_value, offset_in_table(table_header::sequence_count)};
+  if (rare_ids > most_rare_ids) return {errc::bad_value, offset_in_table(table_header::rare_ids)};
   t.first_rare_ = static_cast<std::uint8_t>(id_aligned_gap - rare_ids);
   t.first_sequence_ = static_cast<std::uint8_t>(t.first_rare_ - sequences);
-  // Six parts behind the header, none aligned: runs, pages, rules, sequences, general rules, blocks.
+  // Six parts behind the head, none aligned: runs, pages, rules, sequences, general rules, blocks.
   const std::array<std::uint64_t, 6> sizes{std::uint64_t{t.run_count_} * size_of<table_run>,
                                            std::uint64_t{t.page_count_} * size_of<table_page>,
                                            std::uint64_t{t.rule_count_} * t.rule_bytes_,
                                            std::uint64_t{sequences} * size_of<table_sequence>,
                                            h[table_header::general_bytes],
                                            std::uint64_t{t.block_bytes_}};
-  std::array<std::uint64_t, 7> offsets{size_of<table_header>};
+  std::array<std::uint64_t, 7> offsets{table_head_bytes};
   for (std::size_t i = 0; i < sizes.size(); ++i) offsets[i + 1] = offsets[i] + sizes[i];
-  if (offsets[6] != bytes.size()) return {errc::bad_size, 16};
+  if (offsets[6] != bytes.size()) return {errc::bad_size, offset_in_table(table_header::file_bytes)};
   const auto part = [&](std::size_t i) { return bytes.data() + offsets[i]; };
   t.runs_ = part(0);
   t.pages_ = part(1);
@@ -117,8 +126,8 @@ inline result<table_parts> table_parts::find_parts(byte_view bytes) noexcept {
 }
 
 inline trace_error table_parts::check() const noexcept {
-  if (checksum(bytes_.subspan(16)) != header()[table_header::checksum]) return {errc::checksum, 8};
-  if (block_bytes_ < 1 + block_slack) return {errc::bad_size, 16};
+  if (const trace_error changed = head().verify()) return changed;
+  if (block_bytes_ < 1 + block_slack) return {errc::bad_size, offset_in_table(table_header::block_bytes)};
   std::uint64_t next_page = 0, previous_end = 0;
   for (std::size_t i = 0; i < run_count_; ++i) {
     const record<table_run, order::little> r(runs_ + i * size_of<table_run>);
@@ -130,7 +139,7 @@ inline trace_error table_parts::check() const noexcept {
     next_page += pages;
     previous_end = begin + granule_.bytes(pages << 12);
   }
-  if (next_page != page_count_) return {errc::out_of_range, size_of<table_header>};
+  if (next_page != page_count_) return {errc::out_of_range, table_head_bytes};
   for (std::size_t i = 0; i < rule_count_; ++i) {
     const std::byte* rule = rules_ + i * rule_bytes_;
     if (!is_sound_rule(any_rule(rule))) return {errc::out_of_range, offset_of(rule)};

@@ -14,8 +14,6 @@
 
 namespace backsight::cfi::detail {
 
-inline constexpr std::uint64_t table_magic = 0x4241544e57555342U;  // "BSUWNTAB"
-inline constexpr std::uint16_t table_version = 2;
 inline constexpr std::size_t buckets_per_page = 16;
 inline constexpr std::size_t block_slack = 16;  // A look-up reads 16 bytes at a time.
 inline constexpr std::size_t most_sequences = 120;

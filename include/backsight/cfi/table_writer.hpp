@@ -14,9 +14,9 @@
 #include <backsight/cfi/table_format.hpp>
 #include <backsight/cfi/table_search.hpp>
 #include <backsight/core/bytes.hpp>
-#include <backsight/core/checksum.hpp>
 #include <backsight/core/error.hpp>
 #include <backsight/core/record.hpp>
+#include <backsight/core/saved_index.hpp>
 
 namespace backsight::cfi::detail {
 
@@ -30,6 +30,7 @@ struct table_contents {
   byte_view rules;    // By number.
   byte_view general;  // Their texts.
   bool find_sequences = true;
+  fingerprint source;  // Of what the rows are from.
 };
 
 /// Writes rows and rules as a table.
@@ -249,15 +250,13 @@ class table_writer {
     to.insert(to.end(), bytes.begin(), bytes.end());
   }
   [[nodiscard]] std::vector<std::byte> assemble() const {
-    const std::size_t total = size_of<table_header> + runs_.size() + pages_.size() + of_.rules.size() +
+    const std::size_t total = table_head_bytes + runs_.size() + pages_.size() + of_.rules.size() +
                               sequences_.size() * size_of<table_sequence> + of_.general.size() + blocks_.size();
     std::array<std::byte, 32> id{};
     const std::size_t id_bytes = std::min(of_.build_id.size(), id.size());
     std::copy_n(of_.build_id.begin(), id_bytes, id.begin());
     owned_record<table_header, order::little> header;
-    header.set(table_header::magic, table_magic)
-        .set(table_header::file_bytes, total)
-        .set(table_header::version, table_version)
+    header.set(table_header::file_bytes, total)
         .set(table_header::machine, of_.machine)
         .set(table_header::address_size, of_.address_size)
         .set(table_header::granule_bits, static_cast<std::int8_t>(granule_bits_))
@@ -275,6 +274,7 @@ class table_writer {
         .set(table_header::row_count, rows_.size());
     std::vector<std::byte> out;
     out.reserve(total);
+    out.resize(saved_index_head::size);
     append(out, header.bytes());
     append(out, runs_);
     append(out, pages_);
@@ -284,8 +284,7 @@ class table_writer {
     for (std::size_t i = 0; i < sequences_.size(); ++i) append(out, sequences_.image(i).bytes());
     append(out, of_.general);
     append(out, blocks_);
-    mutable_record<table_header, order::little>(out.data())
-        .set(table_header::checksum, checksum(byte_view(out).subspan(16)));
+    seal_saved_index<table_header>(out, unwind_table_kind, 1, of_.source);
     return out;
   }
 

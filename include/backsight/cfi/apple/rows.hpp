@@ -251,7 +251,9 @@ template <class Arch, class Report>
   const bool same = detail::with_encoding(from.file.machine(),
                                           [](auto e) { return decltype(e)::arch::elf_machine == Arch::elf_machine; });
   if (!same) return {errc::unsupported_type, offset_of<mach_o_header>(mach_o_header::cpu_type)};
-  return build_table_of_rows<Arch>(options, [&](auto&& take) { for_each_row<Arch>(from, take, report); });
+  fingerprint source = fingerprint_of_ends(from.info.bytes());
+  source += fingerprint_of_ends(from.eh_frame.bytes());
+  return build_table_of_rows<Arch>(options, source, [&](auto&& take) { for_each_row<Arch>(from, take, report); });
 }
 
 }  // namespace backsight::cfi::apple

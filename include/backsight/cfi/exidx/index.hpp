@@ -194,6 +194,9 @@ class index {
     return with_order(byte_order(), [&](auto o) -> result<entry> { return entry_at<o()>(i); });
   }
 
+  /// The section.
+  [[nodiscard]] byte_view bytes() const noexcept { return bytes_; }
+
  private:
   elf::image file_;
   byte_view bytes_;

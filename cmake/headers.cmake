@@ -32,6 +32,7 @@ set(BACKSIGHT_HEADERS
   include/backsight/cfi/arch/x86_64.hpp
   include/backsight/cfi/batch.hpp
   include/backsight/cfi/bpf_pages.hpp
+  include/backsight/cfi/bucket_layout.hpp
   include/backsight/cfi/cfi.hpp
   include/backsight/cfi/cie_reader.hpp
   include/backsight/cfi/core_registers.hpp

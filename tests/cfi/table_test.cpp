@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stands for cfi/general_rule.hpp, cfi/numbering.hpp, cfi/packed_rows.hpp, cfi/placed_rule.hpp
+// Stands for cfi/bucket_layout.hpp, cfi/general_rule.hpp, cfi/numbering.hpp, cfi/packed_rows.hpp, cfi/placed_rule.hpp
 // Stands for cfi/row_sequences.hpp
 // Stands for cfi/table_builder.hpp, cfi/table_encoder.hpp, cfi/table_format.hpp, cfi/table_parts.hpp
 // Stands for cfi/table_search.hpp, cfi/table_writer.hpp, dwarf/operation.hpp
@@ -614,7 +614,7 @@ TEST_CASE("a table that was forged is refused where it lies, with a checksum tha
     before.bytes[at[5]] = static_cast<std::byte>(rules);
     CHECK(before.open() == trace_error{errc::out_of_range, at[5]});
     forged alone(t);
-    alone.bytes[first_id] = std::byte{cfi::detail::id_rarest};
+    alone.bytes[first_id] = std::byte{cfi::id_rarest};
     CHECK(alone.open() == trace_error{errc::out_of_range, first_id});
   }
   SECTION("where a row begins") {
@@ -719,8 +719,8 @@ TEST_CASE("the sequences of a table are checked one by one") {
   CHECK(forge(1, 0) == refused);
   CHECK(forge(2, std::to_integer<std::size_t>(t.bytes()[place + 1])) == refused);
   CHECK(forge(16, t.view().rule_count()) == refused);
-  CHECK(forge(16, cfi::detail::id_aligned_gap) == refused);
-  CHECK(forge(16, cfi::detail::id_rarest) == refused);
+  CHECK(forge(16, cfi::id_aligned_gap) == refused);
+  CHECK(forge(16, cfi::id_rarest) == refused);
   // Rows of a sequence behind those that follow it, or in another bucket.
   const trace_error far = forge(more, 255);
   CHECK(far.code == errc::out_of_range);

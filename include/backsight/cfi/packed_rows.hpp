@@ -61,6 +61,9 @@ class packed_rows {
   /// Reads the rows one after the other; rows must be closed.
   class reader {
    public:
+    using row = packed_rows::row;
+    static constexpr std::uint32_t no_rule = packed_rows::no_rule;
+
     reader() = default;
     explicit reader(const packed_rows& of) noexcept : of_(&of) { advance(); }
     [[nodiscard]] bool done() const noexcept { return done_; }

@@ -94,7 +94,7 @@ class table_view : private detail::table_parts {
               const std::uint64_t address = bucket_begin + granule_.bytes(at);
               f(address, number_of(id < first_sequence_ ? this->rule(id)
                                                         : find_special(id, id_at, at, static_cast<std::uint8_t>(at))));
-              if (id == detail::id_aligned_gap) f((address | 15U) + 1, std::uint32_t{0});
+              if (id == id_aligned_gap) f((address | 15U) + 1, std::uint32_t{0});
             };
             // Of ids that begin together the last one counts.
             if (i + 1 < count && block[i] == block[i + 1]) continue;
@@ -164,15 +164,15 @@ class table_view : private detail::table_parts {
     const auto row_id = std::to_integer<std::uint8_t>(sequence[16 + which]);
     if (row_id < first_sequence_) [[likely]]
       return rule(row_id);
-    if (row_id == detail::id_gap) return {};
+    if (row_id == id_gap) return {};
     // An aligned gap, which is the last row: `start` is its own from here on.
     if (start != before_bucket) start += more == 0 ? 0 : std::to_integer<std::uint32_t>(sequence[more]);
     return find_special(row_id, nullptr, start, key);
   }
   [[nodiscard]] any_rule find_special(std::uint8_t id, const std::byte* at, std::uint32_t start,
                                       std::uint8_t key) const noexcept {
-    if (id == detail::id_gap) return {};
-    if (id == detail::id_aligned_gap) {
+    if (id == id_gap) return {};
+    if (id == id_aligned_gap) {
       const std::uint8_t aligned = static_cast<std::uint8_t>(~(granule_.count(16) - 1U));
       // From a bucket before: buckets begin at multiples of 16, so rule 0 is in force already.
       if (start != before_bucket && (key & aligned) <= start) return {};

@@ -70,6 +70,12 @@ template <class Member>
 
 }  // namespace detail
 
+/// Ids of rows. From 0 on the most frequent rules, by number; then sequences; then ids of rare rules, of which each
+/// stands for 256 by the id in front; then these.
+inline constexpr std::uint8_t id_aligned_gap = 253;  ///< Nothing up to the next multiple of 16, then rule 0: entries'.
+inline constexpr std::uint8_t id_gap = 254;          ///< Nothing.
+inline constexpr std::uint8_t id_rarest = 255;       ///< The rule whose number the two ids in front are.
+
 /// A stretch of code without long holes: `page_count` pages from link address `begin` on.
 struct table_run {
   static constexpr const char* name = "table_run";

@@ -19,13 +19,6 @@ inline constexpr std::size_t block_slack = 16;  // A look-up reads 16 bytes at a
 inline constexpr std::size_t most_sequences = 120;
 inline constexpr std::size_t most_sequence_rows = 16;
 inline constexpr std::size_t most_rare_ids = 8;
-/// Ids of rows. From 0 on the most frequent rules, by number; then sequences; then ids of rare rules, of which each
-/// stands for 256 by the id in front; then these.
-inline constexpr std::uint8_t id_aligned_gap =
-    253;                                     ///< Nothing up to the next multiple of 16, then rule 0, that of entries.
-inline constexpr std::uint8_t id_gap = 254;  ///< Nothing.
-inline constexpr std::uint8_t id_rarest = 255;  ///< The rule whose number the two ids in front are.
-
 /// The unit in which rows of a table begin: a power of two, from a quarter of a byte to 16 bytes. Parts of a byte are
 /// for code where a row begins at nearly every address.
 class granule {

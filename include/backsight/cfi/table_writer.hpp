@@ -9,6 +9,7 @@
 #include <cstring>
 #include <vector>
 
+#include <backsight/cfi/bucket_layout.hpp>
 #include <backsight/cfi/packed_rows.hpp>
 #include <backsight/cfi/row_sequences.hpp>
 #include <backsight/cfi/table_format.hpp>
@@ -51,89 +52,57 @@ class table_writer {
   }
 
  private:
-  // Sequences are learnt from a sixteenth of the rows, 512 to 4096, in pieces from all over the file. 4096 of every
+  // Sequences are learnt from a sixteenth of the rows, 256 to 4096, in pieces from all over the file. 4096 of every
   // file take a tenth more time for tables that are half a percent smaller.
-  static constexpr std::size_t sample_pieces = 16, least_piece = 32, largest_piece = 256;
+  static constexpr std::size_t sample_pieces = 16, least_piece = 16, largest_piece = 256;
   static constexpr std::uint64_t longest_hole = 64;  // Pages without a row that are worth storing to keep a run whole.
 
   [[nodiscard]] std::size_t rule_count() const noexcept { return of_.rules.size() / of_.rule_bytes; }
   [[nodiscard]] std::uint64_t page_bytes() const noexcept { return granule_.bytes(256 * buckets_per_page); }
 
-  /// The rows with a look at the next one.
-  struct window {
-    packed_rows::row now;
-    packed_rows::reader next;
-    bool done = false;
-
-    explicit window(const packed_rows::reader& from) : next(from) { advance(); }
-    void advance() noexcept {
-      done = next.done();
-      now = next.current();
-      next.advance();
-    }
-    /// A gap up to the next multiple of 16 with rows behind it.
-    [[nodiscard]] bool is_aligned_gap() const noexcept {
-      return now.rule == packed_rows::no_rule && !next.done() && now.start % 16 != 0 &&
-             next.current().start == (now.start | 15) + 1;
-    }
-  };
+  using window = row_window<packed_rows::reader>;
 
   void count_uses() {
-    uses_.assign(rule_count(), 0);
-    uses_behind_gaps_.assign(rule_count(), 0);
+    ranking_ = rule_ranking(rule_count());
     piece_rows_ = std::clamp(rows_.size() / (sample_pieces * sample_pieces), least_piece, largest_piece);
     const std::size_t between = std::max(rows_.size() / sample_pieces, piece_rows_);
-    std::uint64_t bits = 16;
+    std::uint64_t bits = 0;
     std::size_t to_piece = 0;
     for (window at{packed_rows::reader(rows_)}; !at.done; --to_piece) {
       if (to_piece == 0) pieces_.push_back(window(at)), to_piece = between;
       bits |= at.now.start;
-      if (at.now.rule != packed_rows::no_rule) ++uses_[at.now.rule];
-      else if (at.is_aligned_gap()) ++uses_behind_gaps_[at.next.current().rule];
+      if (at.now.rule != packed_rows::no_rule) ranking_.count(at.now.rule);
+      else if (at.is_aligned_gap()) ranking_.count_entry(at.next.current().rule);
       at.advance();
     }
-    granule_bits_ = std::countr_zero(bits);
+    granule_bits_ = granule_bits_of(bits);
   }
-  /// The most frequent rules have one-byte ids; the first is that of entries, which follows most aligned gaps.
+  /// The most frequent rules have one-byte ids.
   void rank_rules() {
-    entry_ = static_cast<std::uint32_t>(std::max_element(uses_behind_gaps_.begin(), uses_behind_gaps_.end()) -
-                                        uses_behind_gaps_.begin());
-    ranked_.resize(rule_count());
-    for (std::size_t i = 0; i < ranked_.size(); ++i) ranked_[i] = static_cast<std::uint32_t>(i);
-    std::sort(ranked_.begin(), ranked_.end(), [&](std::uint32_t a, std::uint32_t b) {
-      if ((a == entry_) != (b == entry_)) return a == entry_;
-      return uses_[a] != uses_[b] ? uses_[a] > uses_[b] : a < b;
-    });
-    order_of_.resize(rule_count());
-    for (std::size_t i = 0; i < ranked_.size(); ++i) order_of_[ranked_[i]] = static_cast<std::uint16_t>(i);
+    ranking_.rank();
     const std::size_t frequent = id_aligned_gap - most_sequences - most_rare_ids;
     const std::size_t rare = rule_count() > frequent ? rule_count() - frequent : 0;
     rare_ids_ = std::min((rare + 255) / 256, most_rare_ids);
   }
 
   /// Takes the rows of a bucket. Rules from `first_sequence` on have no id of their own; their numbers go to `rare_`.
-  void take_bucket(window& from, std::uint64_t begin, std::uint8_t first_sequence) {
-    window at = from;  // A local one stays in registers.
-    const std::uint64_t bytes = granule_.bytes(256);
+  void take_bucket_rows(window& from, std::uint64_t begin, std::uint8_t first_sequence) {
     std::size_t count = 0;
     rare_.clear();
-    for (; !at.done && at.now.start - begin < bytes; ++count) {
-      bucket_.starts[count] = static_cast<std::uint8_t>(granule_.count(at.now.start - begin));
-      if (at.now.rule == packed_rows::no_rule) {
-        // The second row may lie in the next bucket, where the last id of this one stands for it; not in the next page,
-        // which may be the first of a run.
-        const bool both = at.is_aligned_gap() && at.next.current().rule == entry_ &&
-                          (at.next.current().start & (page_bytes() - 1)) != 0;
-        bucket_.ids[count] = both ? id_aligned_gap : id_gap;
-        if (both) at.advance();
-      } else {
-        const std::uint16_t order = order_of_[at.now.rule];
-        bucket_.ids[count] = order < first_sequence ? static_cast<std::uint8_t>(order) : bucket_rows::rare;
-        if (order >= first_sequence) rare_.push_back(order);
-      }
-      at.advance();
-    }
-    from = at;
+    const granule unit = granule_;
+    const auto take = [&](std::uint64_t start, std::uint8_t id) {
+      bucket_.starts[count] = static_cast<std::uint8_t>(unit.count(start));
+      bucket_.ids[count++] = id;
+    };
+    // The row behind a gap may lie in the next bucket, where the last id of this one stands for it; not in the next
+    // page, which may be the first of a run.
+    const auto may_join = [&](std::uint64_t behind) { return (behind & (page_bytes() - 1)) != 0; };
+    take_bucket(from, begin, granule_.bytes(256), ranking_.entry(), may_join, take,
+                [&](std::uint64_t start, std::uint32_t rule) {
+                  const std::uint16_t order = ranking_.order_of(rule);
+                  take(start, order < first_sequence ? static_cast<std::uint8_t>(order) : bucket_rows::rare);
+                  if (order >= first_sequence) rare_.push_back(order);
+                });
     bucket_.count = count;
   }
 
@@ -146,8 +115,8 @@ class table_writer {
       rows += piece_rows_;
       const std::uint64_t bucket_bytes = granule_.bytes(256);
       while (!at.done && learner.size() < rows) {
-        take_bucket(at, at.now.start / bucket_bytes * bucket_bytes,
-                    static_cast<std::uint8_t>(id_aligned_gap - rare_ids_ - most_sequences));
+        take_bucket_rows(at, at.now.start / bucket_bytes * bucket_bytes,
+                         static_cast<std::uint8_t>(id_aligned_gap - rare_ids_ - most_sequences));
         learner.add(bucket_);
       }
     }
@@ -162,35 +131,49 @@ class table_writer {
     runs_.clear(), pages_.clear(), blocks_.clear();
     blocks_.reserve(rows_.size() + rows_.size() / 4 + block_slack);
     blocks_.push_back(std::byte{id_gap});
-    std::uint32_t page_count = 0;
-    for (window at{packed_rows::reader(rows_)}; !at.done;) {
-      const std::uint64_t run_begin = at.now.start / page_bytes() * page_bytes();
-      const std::uint32_t first_page = page_count;
-      std::uint64_t begin = run_begin;
-      while (!at.done && at.now.start - begin < page_bytes() * (longest_hole + 1)) {
-        std::array<std::byte, 16> counts{};
-        if (blocks_.size() > 0xffffffffU - 16 * 512) return {errc::capacity, 0};
-        const auto block = static_cast<std::uint32_t>(blocks_.size());
-        for (std::size_t bucket = 0; bucket < buckets_per_page; ++bucket, begin += bucket_bytes) {
-          if (at.done || at.now.start - begin >= bucket_bytes) continue;
-          take_bucket(at, begin, first_sequence);
-          join_sequences(first_sequence);
-          const std::size_t ids = write_ids(first_sequence);
-          if (ids > 255) return false;
-          counts[bucket] = static_cast<std::byte>(ids);
-        }
-        append(pages_, owned_record<table_page, order::little>{}
-                           .set(table_page::block, block)
-                           .set(table_page::counts, counts)
-                           .bytes());
-        ++page_count;
-      }
+    struct {
+      std::uint64_t begin = 0;
+      std::uint32_t first_page = 0, pages = 0;
+    } run;
+    bool has_room = true;
+    const auto end_run = [&] {
+      if (run.pages == 0) return;
       append(runs_, owned_record<table_run, order::little>{}
-                        .set(table_run::begin, run_begin)
-                        .set(table_run::first_page, first_page)
-                        .set(table_run::page_count, page_count - first_page)
+                        .set(table_run::begin, run.begin)
+                        .set(table_run::first_page, run.first_page)
+                        .set(table_run::page_count, run.pages)
                         .bytes());
-    }
+    };
+    window at{packed_rows::reader(rows_)};
+    const bool fits = for_each_unit(
+        at, page_bytes(), longest_hole + 1,
+        [&](std::uint64_t begin) {
+          end_run();
+          run = {begin, run.first_page + run.pages, 0};
+        },
+        [&](std::uint64_t begin) {
+          std::array<std::byte, 16> counts{};
+          has_room = blocks_.size() <= 0xffffffffU - 16 * 512;
+          if (!has_room) return false;
+          const auto block = static_cast<std::uint32_t>(blocks_.size());
+          for (std::size_t bucket = 0; bucket < buckets_per_page; ++bucket, begin += bucket_bytes) {
+            if (at.done || at.now.start - begin >= bucket_bytes) continue;
+            take_bucket_rows(at, begin, first_sequence);
+            join_sequences(first_sequence);
+            const std::size_t ids = write_ids(first_sequence);
+            if (ids > 255) return false;
+            counts[bucket] = static_cast<std::byte>(ids);
+          }
+          append(pages_, owned_record<table_page, order::little>{}
+                             .set(table_page::block, block)
+                             .set(table_page::counts, counts)
+                             .bytes());
+          ++run.pages;
+          return true;
+        });
+    if (!has_room) return {errc::capacity, 0};
+    if (!fits) return false;
+    end_run();
     blocks_.resize(blocks_.size() + block_slack);
     return true;
   }
@@ -264,7 +247,7 @@ class table_writer {
         .set(table_header::profile, of_.profile)
         .set(table_header::run_count, static_cast<std::uint32_t>(runs_.size() / size_of<table_run>))
         .set(table_header::page_count, static_cast<std::uint32_t>(pages_.size() / size_of<table_page>))
-        .set(table_header::rule_count, static_cast<std::uint32_t>(ranked_.size()))
+        .set(table_header::rule_count, static_cast<std::uint32_t>(rule_count()))
         .set(table_header::general_bytes, static_cast<std::uint32_t>(of_.general.size()))
         .set(table_header::block_bytes, static_cast<std::uint32_t>(blocks_.size()))
         .set(table_header::build_id_bytes, static_cast<std::uint8_t>(id_bytes))
@@ -278,7 +261,7 @@ class table_writer {
     append(out, header.bytes());
     append(out, runs_);
     append(out, pages_);
-    for (const std::uint32_t rule : ranked_) {
+    for (const std::uint32_t rule : ranking_.ranked()) {
       append(out, of_.rules.subspan(std::size_t{rule} * of_.rule_bytes, of_.rule_bytes));
     }
     for (std::size_t i = 0; i < sequences_.size(); ++i) append(out, sequences_.image(i).bytes());
@@ -292,11 +275,9 @@ class table_writer {
   const packed_rows& rows_;
   int granule_bits_ = 0;
   granule granule_;
-  std::uint32_t entry_ = 0;
   std::size_t rare_ids_ = 0;
   std::size_t piece_rows_ = least_piece;
-  std::vector<std::uint32_t> uses_, uses_behind_gaps_, ranked_;
-  std::vector<std::uint16_t> order_of_;
+  rule_ranking ranking_;
   std::vector<window> pieces_;
   row_sequences sequences_;
   bucket_rows bucket_;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
 
+#include <backsight/cfi/bucket_layout.hpp>
 #include <backsight/cfi/table.hpp>
+#include <backsight/cfi/table_format.hpp>
 #include <backsight/emit/unwinder_c/detail/c_names.hpp>
 #include <backsight/emit/unwinder_c/detail/c_rows.hpp>
 #include <backsight/emit/unwinder_c/detail/c_rules.hpp>
@@ -20,7 +20,7 @@ namespace backsight::emit::unwinder_c::detail {
 template <class Arch, class Out>
 class c_table_form {
  public:
-  static constexpr unsigned aligned_gap = 253, gap = 254, exception = 255;
+  static constexpr unsigned aligned_gap = cfi::id_aligned_gap, gap = cfi::id_gap, exception = cfi::id_rarest;
 
   c_table_form(c_writer<Out>& out, const c_rows<Arch>& rows, c_rule_writer<Arch, Out>& rules, std::uint64_t base)
       : out_(out), rows_(rows), rules_(rules), base_(base) {}
@@ -38,52 +38,38 @@ class c_table_form {
     std::vector<run> runs;
     c_names<Out> names(out_, functions);
     const std::vector<c_row>& rows = rows_.rows();
-    std::uint64_t bits = 16;
+    std::uint64_t bits = 0;
     for (const c_row& r : rows) bits |= r.begin;
-    const auto shift = static_cast<unsigned>(std::countr_zero(bits));
+    const auto shift = static_cast<unsigned>(cfi::granule_bits_of(bits));
     const std::uint64_t bucket_bytes = std::uint64_t{256} << shift;
     constexpr std::uint64_t longest_hole = 1024;  // Buckets without a row that are worth an index to keep a run whole.
 
     out_("static const uint8_t ", p, "_blocks[] = {\n  ", gap, ",\n");
     std::size_t bytes = 1;
-    for (std::size_t i = 0; i < rows.size();) {
-      std::uint64_t begin = rows[i].begin / bucket_bytes * bucket_bytes;
-      runs.push_back({begin, index.size(), 0});
-      while (i < rows.size() && rows[i].begin - begin < bucket_bytes * longest_hole) {
-        index.push_back(static_cast<std::uint32_t>(bytes));
-        starts_.clear();
-        ids_.clear();
-        if (i < rows.size() && rows[i].begin - begin < bucket_bytes && !functions.empty())
-          names.below(begin + bucket_bytes);
-        while (i < rows.size() && rows[i].begin - begin < bucket_bytes) {
-          starts_.push_back(static_cast<std::uint32_t>((rows[i].begin - begin) >> shift));
-          const std::uint32_t rule = rows[i].rule;
-          const bool both = rule == cfi::table_view::no_rule && i + 1 < rows.size() &&
-                            is_aligned_gap(rows[i], rows[i + 1], bucket_bytes);
-          ids_.push_back(both ? aligned_gap : rule == cfi::table_view::no_rule ? gap : small(order_[rule]));
-          if (ids_.back() == exception) {
-            // Known once the number of starts is.
-            pending_.push_back({static_cast<std::uint32_t>(ids_.size() - 1), order_[rule]});
-          }
-          i += both ? 2 : 1;
-        }
-        for (const pending& e : pending_) {
-          positions.push_back(static_cast<std::uint32_t>(bytes + starts_.size() + e.place));
-          numbers.push_back(e.rule);
-        }
-        pending_.clear();
-        if (!starts_.empty()) {
-          out_("  ");
-          for (const std::uint32_t start : starts_) out_(start, ',');
-          out_(' ');
-          for (const std::uint32_t id : ids_) out_(id, ',');
-          out_('\n');
-        }
-        bytes += 2 * starts_.size();
-        ++runs.back().count;
-        begin += bucket_bytes;
+    const auto write_bucket = [&](window& at, std::uint64_t begin) {
+      index.push_back(static_cast<std::uint32_t>(bytes));
+      ++runs.back().count;
+      if (at.now.start - begin >= bucket_bytes) return;
+      if (!functions.empty()) names.below(begin + bucket_bytes);
+      take_bucket_rows(at, begin, shift);
+      for (const pending& e : pending_) {
+        positions.push_back(static_cast<std::uint32_t>(bytes + starts_.size() + e.place));
+        numbers.push_back(e.rule);
       }
-    }
+      out_("  ");
+      for (const std::uint32_t start : starts_) out_(start, ',');
+      out_(' ');
+      for (const std::uint32_t id : ids_) out_(id, ',');
+      out_('\n');
+      bytes += 2 * starts_.size();
+    };
+    window at{reader(rows)};
+    (void)cfi::for_each_unit(
+        at, bucket_bytes, longest_hole, [&](std::uint64_t begin) { runs.push_back({begin, index.size(), 0}); },
+        [&](std::uint64_t begin) {
+          write_bucket(at, begin);
+          return true;
+        });
     out_("};\n\n");
     index.push_back(static_cast<std::uint32_t>(bytes));
     write_numbers(bytes < 65536 ? "uint16_t" : "uint32_t", "_index", index);
@@ -153,33 +139,56 @@ class c_table_form {
   struct pending {
     std::uint32_t place = 0, rule = 0;
   };
-  [[nodiscard]] static std::uint32_t small(std::uint32_t order) noexcept {
-    return order < aligned_gap ? order : exception;
-  }
+  /// The rows one after the other, for row_window.
+  class reader {
+   public:
+    struct row {
+      std::uint64_t start = 0;
+      std::uint32_t rule = cfi::table_view::no_rule;
+    };
+    static constexpr std::uint32_t no_rule = cfi::table_view::no_rule;
 
-  /// A gap up to the next multiple of 16 and the rule that most functions begin with.
-  [[nodiscard]] bool is_aligned_gap(const c_row& a, const c_row& b, std::uint64_t bucket_bytes) const noexcept {
-    return a.begin % 16 != 0 && b.begin == (a.begin | 15) + 1 && b.rule == entry_ &&
-           b.begin / bucket_bytes == a.begin / bucket_bytes;
+    explicit reader(const std::vector<c_row>& rows) noexcept : rows_(rows) {}
+    [[nodiscard]] bool done() const noexcept { return rows_.empty(); }
+    [[nodiscard]] row current() const noexcept { return done() ? row{} : row{rows_.front().begin, rows_.front().rule}; }
+    void advance() noexcept {
+      if (!done()) rows_ = rows_.subspan(1);
+    }
+
+   private:
+    std::span<const c_row> rows_;
+  };
+  using window = cfi::row_window<reader>;
+
+  /// Takes the rows of a bucket. Rules without an id of their own are pending: their places are known once the number
+  /// of starts is.
+  void take_bucket_rows(window& at, std::uint64_t begin, unsigned shift) {
+    starts_.clear();
+    ids_.clear();
+    pending_.clear();
+    const std::uint64_t bucket_bytes = std::uint64_t{256} << shift;
+    const auto take = [&](std::uint64_t start, unsigned id) {
+      starts_.push_back(static_cast<std::uint32_t>(start >> shift));
+      ids_.push_back(id);
+    };
+    cfi::take_bucket(
+        at, begin, bucket_bytes, ranking_.entry(), [&](std::uint64_t behind) { return behind - begin < bucket_bytes; },
+        take,
+        [&](std::uint64_t start, std::uint32_t rule) {
+          const unsigned order = ranking_.order_of(rule);
+          take(start, order < aligned_gap ? order : exception);
+          if (order >= aligned_gap) pending_.push_back({static_cast<std::uint32_t>(ids_.size() - 1), order});
+        });
   }
-  /// Numbers the rules by how often they are used; the first is the entry rule.
   void rank() {
     const std::vector<c_row>& rows = rows_.rows();
-    std::vector<std::uint32_t> uses(rows_.rules().size()), entries(rows_.rules().size());
+    ranking_ = cfi::rule_ranking(rows_.rules().size());
     for (std::size_t i = 0; i < rows.size(); ++i) {
       if (rows[i].rule == cfi::table_view::no_rule) continue;
-      ++uses[rows[i].rule];
-      if (i > 0 && rows[i - 1].rule == cfi::table_view::no_rule) ++entries[rows[i].rule];
+      ranking_.count(rows[i].rule);
+      if (i > 0 && rows[i - 1].rule == cfi::table_view::no_rule) ranking_.count_entry(rows[i].rule);
     }
-    entry_ = static_cast<std::uint32_t>(std::max_element(entries.begin(), entries.end()) - entries.begin());
-    ranked_.resize(uses.size());
-    for (std::size_t i = 0; i < ranked_.size(); ++i) ranked_[i] = static_cast<std::uint32_t>(i);
-    std::sort(ranked_.begin(), ranked_.end(), [&](std::uint32_t a, std::uint32_t b) {
-      if ((a == entry_) != (b == entry_)) return a == entry_;
-      return uses[a] != uses[b] ? uses[a] > uses[b] : a < b;
-    });
-    order_.resize(uses.size());
-    for (std::size_t i = 0; i < ranked_.size(); ++i) order_[ranked_[i]] = static_cast<std::uint32_t>(i);
+    ranking_.rank();
   }
   void write_numbers(const char* type, const char* name, const std::vector<std::uint32_t>& numbers) {
     out_("static const ", type, ' ', out_.prefix(), name, "[] = {");
@@ -194,7 +203,7 @@ class c_table_form {
         "static const struct ", p, "_rule {\n  int32_t offset;\n  uint8_t slot;\n  int8_t ra");
     for (const std::size_t i : rules_.packed().columns()) out_(", r", unsigned{Arch::saved[i]});
     out_(";\n} ", p, "_rules[] = {\n");
-    for (const std::uint32_t number : ranked_) {
+    for (const std::uint32_t number : ranking_.ranked()) {
       const auto& rule = rules_.packed().rule(number);
       if (rule) {
         out_("  {", rule->offset, ", ", unsigned{rule->slot}, ", ", int{rule->return_address});
@@ -212,8 +221,8 @@ class c_table_form {
   const c_rows<Arch>& rows_;
   c_rule_writer<Arch, Out>& rules_;
   std::uint64_t base_;
-  std::uint32_t entry_ = 0;
-  std::vector<std::uint32_t> ranked_, order_, starts_, ids_;
+  cfi::rule_ranking ranking_;
+  std::vector<std::uint32_t> starts_, ids_;
   std::vector<pending> pending_;
 };
 

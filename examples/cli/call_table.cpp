@@ -26,16 +26,4 @@ void call_table::finish(const lacking& what, const call_input& input) {
 
 std::string with_unit(const char* name, clock_unit unit) { return std::string(name) + '_' + unit_name(unit); }
 
-std::string shortened(std::string_view name, std::size_t room) {
-  // Characters are counted by the bytes that begin them.
-  const auto begins = [](char c) { return (static_cast<unsigned char>(c) & 0xc0U) != 0x80; };
-  std::vector<std::size_t> starts;
-  for (std::size_t i = 0; i < name.size(); ++i) {
-    if (begins(name[i])) starts.push_back(i);
-  }
-  if (starts.size() <= room || room < 4) return std::string(name);
-  const std::size_t left = (room - 3) / 2, right = room - 3 - left;
-  return std::string(name.substr(0, starts[left])) + "..." + std::string(name.substr(starts[starts.size() - right]));
-}
-
 }  // namespace cli

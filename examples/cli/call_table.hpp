@@ -17,7 +17,9 @@ namespace cli {
 class call_table {
  public:
   call_table(output& to, const arguments& asked, backsight::clock_unit unit, std::vector<table::column> columns)
-      : table_(to, asked.format, std::move(columns), {.gap = "  ", .json_object = true}), unit_(unit) {}
+      : table_(to, asked.format, std::move(columns),
+               {.gap = "  ", .is_on_stdout = asked.output == "-", .json_object = true}),
+        unit_(unit) {}
 
   call_table& time(std::uint64_t value) {
     std::string shown;
@@ -39,7 +41,5 @@ class call_table {
 
 /// `NAME_UNIT`, as a column of times is called for machines.
 [[nodiscard]] std::string with_unit(const char* name, backsight::clock_unit unit);
-/// A name in at most `room` characters, with its middle left out where it is longer.
-[[nodiscard]] std::string shortened(std::string_view name, std::size_t room);
 
 }  // namespace cli

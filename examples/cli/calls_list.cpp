@@ -95,6 +95,7 @@ void print_replay(output& out, const call_input& input, const call_list& list, c
       lines, [](const line& a, const line& b) { return std::tie(a.time, a.order) < std::tie(b.time, b.order); });
   out.print("%12s  %10s  %8s  function%s\n", "time", "duration", "thread",
             trace.unit() == clock_unit::nanoseconds ? "" : (std::string(" (") + unit_name(trace.unit()) + ")").c_str());
+  const std::size_t width = input.asked.output == "-" && !input.asked.full_names ? terminal_width() : 0;
   std::uint64_t left = input.asked.limit.value_or(~std::uint64_t{0});
   for (std::size_t i = 0; i < lines.size(); ++i) {
     if (left-- == 0) break;
@@ -115,7 +116,12 @@ void print_replay(output& out, const call_input& input, const call_list& list, c
       out.write("/* an event */\n");
       continue;
     }
-    const std::string name(trace.function_name(call.function));
+    // A terminal has room for what stands in front of a name and around it, and for some of the name.
+    constexpr std::size_t front = 12 + 2 + 10 + 2 + 8 + 2, around = 12;
+    const std::size_t used = front + 2 * std::size_t{call.depth} + folded.size() + around;
+    const std::string_view whole_name = trace.function_name(call.function);
+    const std::string name =
+        width == 0 ? std::string(whole_name) : shortened(whole_name, width > used + 16 ? width - used : 16);
     const char* const call_signs = name.ends_with(')') ? "" : "()";
     if (at.is_end) out.write("} /* " + name + folded + " */\n");
     else if (call.is_leaf && call.has_ended()) out.write(name + call_signs + ";\n");

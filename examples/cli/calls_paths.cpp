@@ -95,7 +95,7 @@ int print_neighbours(output& out, const call_input& input, const analysis::call_
                  {.key = with_unit("total", trace.unit()), .heading = "total", .width = 10},
                  {.key = with_unit("self", trace.unit()), .heading = "self", .width = 10},
                  {.key = "about", .not_in_text = true},
-                 {.key = "function"}});
+                 {.key = "function", .is_left = true, .is_name = true}});
   for (const auto& [function, of] : found) {
     const std::string about(trace.function_name(function));
     const auto row = [&](const char* relation, const analysis::neighbours::sums& sum, std::string_view name) {

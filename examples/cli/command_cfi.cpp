@@ -167,13 +167,14 @@ double percent(std::uint64_t part, std::uint64_t whole) {
 int show_stats(const cfi_options& options) {
   cfi_counts counts;
   int code = success;
-  std::size_t sections = 0;
+  std::size_t sections = 0, files = 0;
   for (const std::string& path : options.paths) {
     elf_input input;
     if (input.open(path) != success) {
       code = bad_input;
       continue;
     }
+    ++files;
     if (input.damage != success) code = input.damage;
     std::size_t found_here = 0;
     for (const auto kind : {cfi::section_kind::eh_frame, cfi::section_kind::debug_frame}) {
@@ -199,9 +200,10 @@ int show_stats(const cfi_options& options) {
     }
   }
 
+  if (files == 0) return code;
   output out("-");
   const auto line = [&](const char* name, std::uint64_t value) { out.print("%-36s %12" PRIu64 "\n", name, value); };
-  line("files", options.paths.size());
+  line("files", files);
   line("sections", sections);
   line("bytes of sections", counts.section_bytes);
   line("bytes of table, callee-saved", counts.table_bytes);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <optional>
+#include <ranges>
 #include <system_error>
 #include <vector>
 
@@ -16,15 +17,17 @@ using backsight::io::file_kind;
 
 namespace {
 
-const trace_format* format_of_folder(const std::string& path, std::span<const trace_format* const> formats) {
-  for (const trace_format* const format : formats) {
+constexpr const char* no_known_kind = "no known kind of trace begins like this";
+
+const trace_format* format_of_folder(const std::string& path) {
+  for (const trace_format* const format : std::views::reverse(formats)) {
     if (format->detect(path, {})) return format;
   }
   return nullptr;
 }
 
 /// The folder may be one or two levels above the traces.
-std::string what_the_folder_is(const std::string& path, std::span<const trace_format* const> formats) {
+std::string what_the_folder_is(const std::string& path) {
   constexpr std::size_t most = 1000;  // Folders that are looked at.
   std::vector<std::pair<std::string, const trace_format*>> found;
   std::vector<fs::path> level{path};
@@ -37,7 +40,7 @@ std::string what_the_folder_is(const std::string& path, std::span<const trace_fo
         std::error_code ignored;
         if (!at->is_directory(ignored) || ++seen > most) continue;
         below.push_back(at->path());
-        if (const trace_format* const format = format_of_folder(at->path().string(), formats))
+        if (const trace_format* const format = format_of_folder(at->path().string()))
           found.emplace_back(at->path().string(), format);
       }
     }
@@ -65,9 +68,27 @@ std::optional<std::string> uftrace_folder_of(const std::string& path) {
 
 }  // namespace
 
-std::string what_it_is(const std::string& path, backsight::byte_view head,
-                       std::span<const trace_format* const> formats) {
-  if (is_directory(path)) return what_the_folder_is(path, formats);
+std::string what_else_it_is(const std::string& path) {
+  if (is_directory(path)) {
+    for (const trace_format* const format : std::views::reverse(formats)) {
+      if (format->detect(path, {})) return std::string("it is ") + format->a_trace + ": `backsight info` shows it";
+    }
+    return what_it_is(path, {});
+  }
+  input file;
+  std::error_code ignored;
+  // What can be read once only has been.
+  if (!fs::is_regular_file(path, ignored) || !file.try_open(path)) return {};
+  const backsight::byte_view head = file.bytes().first(std::min<std::size_t>(file.bytes().size(), 64));
+  for (const trace_format* const format : std::views::reverse(formats)) {
+    if (format->detect(path, head)) return std::string("it is ") + format->a_trace + ": `backsight info` shows it";
+  }
+  const std::string is = what_it_is(path, head);
+  return is == no_known_kind ? std::string() : is;
+}
+
+std::string what_it_is(const std::string& path, backsight::byte_view head) {
+  if (is_directory(path)) return what_the_folder_is(path);
   if (const auto folder = uftrace_folder_of(path)) return "a file of a uftrace directory: give the folder, " + *folder;
   const file_kind kind = backsight::io::file_kind_of(head);
   const std::string is = std::string("it is ") + enumerator_name(kind);
@@ -91,12 +112,12 @@ std::string what_it_is(const std::string& path, backsight::byte_view head,
     case file_kind::jit_dump: return is + ", which a perf.data recording uses";
     case file_kind::stack_samples: return is + ": `backsight unwind` unwinds them";
     case file_kind::unwind_table:
-      return is + ", which `backsight cfi table` writes: `backsight cfi lookup` looks into ELF files";
+      return is + ", which `backsight cfi table` writes and `backsight cfi lookup` looks into";
     case file_kind::window_index: return is + ": `backsight windows --index` uses it, with the trace that it is of";
     case file_kind::time_index: return is + ": --index uses it, with the uftrace directory that it is of";
     case file_kind::trace_events:
     case file_kind::yaml: return is + ", which `backsight export` writes and nothing here reads";
-    default: return "no known kind of trace begins like this";
+    default: return no_known_kind;
   }
 }
 

@@ -28,6 +28,7 @@
 #include "options.hpp"
 #include "program.hpp"
 #include "signals.hpp"
+#include "table.hpp"
 #include "terminal.hpp"
 
 namespace {
@@ -57,8 +58,7 @@ const cli::trace_format* format_of(const std::string& path) {
   for (const cli::trace_format* format : std::views::reverse(cli::formats)) {
     if (format->detect(path, head)) return format;
   }
-  cli::report_error(path, backsight::trace_error{backsight::errc::bad_magic, 0},
-                    cli::what_it_is(path, head, cli::formats));
+  cli::report_error(path, backsight::trace_error{backsight::errc::bad_magic, 0}, cli::what_it_is(path, head));
   return nullptr;
 }
 
@@ -95,6 +95,7 @@ int run(const CLI::App& given, const cli::trace_command& command, const cli::arg
   }
   if (command.run == &cli::trace_format::export_to) cli::manner.no_pager = true;  // It is for programs.
   cli::manner.thousands = arguments.thousands;
+  cli::full_names = arguments.full_names;
   if (command.run == &cli::trace_format::diff) {
     cli::note_input(arguments.paths.back());
     const cli::trace_format* const other = format_for(command, arguments.paths.back());
@@ -213,6 +214,12 @@ void add_pages(CLI::App& app, std::string& wanted, std::string& to, int& code) {
   });
 }
 
+/// Writes what --help prints, in lines that fit a terminal.
+void write_help(cli::output& out, const CLI::App& app, const std::string& text) {
+  const std::size_t width = cli::terminal_width();
+  out.write(width == 0 ? text : cli::folded_text(text, width, app.get_formatter()->get_column_width()));
+}
+
 /// `help` and `help COMMAND` are what --help behind it prints.
 void add_help(CLI::App& app, std::vector<std::string>& names, int& code) {
   CLI::App* const sub = app.add_subcommand("help", "Show the commands, or the options of one")->group("");
@@ -234,7 +241,7 @@ void add_help(CLI::App& app, std::vector<std::string>& names, int& code) {
       whole += " " + name;
     }
     cli::output out("-");
-    out.write(app.get_formatter()->make_help(about, whole, CLI::AppFormatMode::Normal));
+    write_help(out, app, app.get_formatter()->make_help(about, whole, CLI::AppFormatMode::Normal));
     code = out.close(cli::success);
   });
 }
@@ -276,7 +283,7 @@ int run_program(int count, char** words) {
     }
     cli::say_text(problem.str());
     cli::output out("-");
-    out.write(help.str());
+    write_help(out, app, help.str());
     return out.close(result == 0 ? cli::success : cli::usage);
   }
   say_what_it_took(begin);

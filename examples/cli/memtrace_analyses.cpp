@@ -108,8 +108,8 @@ int hot_code(const arguments& asked, code_names& names) {
     std::vector<table::column> columns{{.key = "share", .width = 7, .text_only = true},
                                        {.key = "count", .width = 12},
                                        {.key = "instructions", .width = 12}};
-    if (by_function) columns.push_back({.key = "function", .width = 0});
-    columns.push_back({.key = "module"});
+    if (by_function) columns.push_back({.key = "function", .is_left = true, .is_name = true});
+    columns.push_back({.key = "module", .is_left = true, .is_name = true});
     table to(out, asked.format, std::move(columns), analysis_look);
     for (const hot_row& row : rows) {
       to.share(row.count, whole).number(row.count).number(row.loads);
@@ -124,7 +124,7 @@ int hot_code(const arguments& asked, code_names& names) {
            {{.key = "share", .width = 7, .text_only = true},
             {.key = "count", .width = 12},
             {.key = "pc", .width = 18},
-            {.key = "place", .heading = "place", .text_only = true},
+            {.key = "place", .text_only = true, .is_left = true, .is_name = true},
             hidden_in_text("module"),
             hidden_in_text("offset"),
             hidden_in_text("symbol"),
@@ -257,15 +257,15 @@ int working_sets(const arguments& asked) {
   if (code == usage) return code;
   output out("-");
   table to(out, asked.format,
-           {{"tid", {}, 8},
-            {"window", {}, 6},
-            {"instructions", {}, 12},
-            {"loads", {}, 10},
-            {"stores", {}, 10},
-            {"data_lines", {}, 10},
-            {"data_pages", {}, 10},
-            {"code_lines", {}, 10},
-            {"code_pages", {}, 10}},
+           {{.key = "tid", .width = 8},
+            {.key = "window", .width = 6, .narrow = "win"},
+            {.key = "instructions", .width = 12, .narrow = "instrs"},
+            {.key = "loads", .width = 10},
+            {.key = "stores", .width = 10},
+            {.key = "data_lines", .width = 10, .narrow = "lines"},
+            {.key = "data_pages", .width = 10, .narrow = "pages"},
+            {.key = "code_lines", .width = 10, .narrow = "c.lines"},
+            {.key = "code_pages", .width = 10, .narrow = "c.pages"}},
            analysis_look);
   touched all{.lines = backsight::memtrace::working_set(line), .pages = backsight::memtrace::working_set(page)};
   for (auto at = pieces.begin(); at != pieces.end();) {
@@ -393,7 +393,7 @@ int opcodes(const arguments& asked) {
   table to(out, asked.format,
            {{.key = "share", .width = 7, .text_only = true},
             {.key = "count", .width = 12},
-            {.key = asked.by.empty() ? "opcode" : asked.by}},
+            {.key = asked.by.empty() ? "opcode" : asked.by, .is_left = true, .is_name = true}},
            analysis_look);
   for (const auto& [count, text] : rows) to.share(count, whole).number(count).text(text).end_row();
   to.finish(",\n\"instructions\":" + std::to_string(whole) + ",\"without_bytes\":" + std::to_string(without));
@@ -427,14 +427,14 @@ int syscalls(const arguments& asked) {
                                                                  : syscall_table::none;
   output out("-");
   table to(out, asked.format,
-           {{"number", {}, 6},
-            {"count", {}, 10},
-            {"threads", {}, 7},
-            {"may_block", {}, 9},
-            {"failed", {}, 8},
-            {"timed", {}, 8},
-            {"time_us", {}, 12},
-            {"name"}},
+           {{.key = "number", .width = 6},
+            {.key = "count", .width = 10},
+            {.key = "threads", .width = 7},
+            {.key = "may_block", .width = 9},
+            {.key = "failed", .width = 8},
+            {.key = "timed", .width = 8},
+            {.key = "time_us", .width = 12},
+            {.key = "name", .is_left = true, .is_name = true}},
            analysis_look);
   for (const std::uint64_t number : numbers) {
     const auto& [uses, in] = sums[number];

@@ -68,20 +68,20 @@ trace_error windows_of(const std::string& path, std::uint32_t number, std::vecto
 /// Times are those of the trace for machines; for people, seconds since the earliest and how long a window lasted.
 table table_of(const arguments& asked, output& out) {
   return table(out, asked.format,
-               {{"tid", {}, 8},
-                {"window", {}, 6},
-                {"begin", {}, 11},
-                {"end", {}, 11},
-                {"instructions", {}, 12},
-                {"units", {}, 5},
+               {{.key = "tid", .width = 8},
+                {.key = "window", .width = 6, .narrow = "win"},
+                {.key = "begin", .width = 11},
+                {.key = "end", .width = 11},
+                {.key = "instructions", .width = 12, .narrow = "instrs"},
+                {.key = "units", .width = 5, .spare = 2},
                 {.key = "first_time", .not_in_text = true},
                 {.key = "last_time", .not_in_text = true},
                 {.key = "after s", .width = 12, .text_only = true},
                 {.key = "lasts us", .width = 9, .text_only = true},
-                {"skipped", {}, 7},
-                {"idle_us", {}, 9},
-                {"straggler"},
-                {"folder", {}, 0, true}},
+                {.key = "skipped", .width = 7, .spare = 4},
+                {.key = "idle_us", .width = 9, .spare = 3},
+                {.key = "straggler", .narrow = "late", .spare = 1},
+                {.key = "folder", .json_only = true}},
                {.json_lines = true});
 }
 
@@ -212,7 +212,8 @@ int windows(const arguments& asked) {
   }
   table rows = table_of(asked, out);
   for (const indexed_window& one : found) print_window(rows, files[one.file].folder, one, earliest);
-  return out.close(code);
+  rows.finish();
+  return out.close(wanted.finish(code));
 }
 
 }  // namespace cli::memtrace

@@ -8,6 +8,7 @@
 #include <CLI/CLI.hpp>
 
 #include <backsight/core/duration.hpp>
+#include <backsight/core/lines.hpp>
 
 #include "calls.hpp"
 
@@ -55,8 +56,7 @@ constexpr std::array<trace_command, 20> commands{{
      "rules of the format",
      &trace_format::check, check_calls},
     {in_counts, "counts", "Count the records of a memtrace per thread and window", &trace_format::counts},
-    {in_view, "view", "Show a final memtrace record by record, threads merged by time, as DynamoRIO's view does",
-     &trace_format::view},
+    {in_view, "view", "Show a final memtrace record by record, threads merged by time", &trace_format::view},
     {in_working_set, "working-set", "Show the cache lines and pages that each window of a memtrace touches",
      &trace_format::working_sets},
     {in_hot, "hot", "Show the instructions, functions, cache lines or pages of a memtrace that are used most",
@@ -89,8 +89,9 @@ std::vector<option_use> filtered() {
           {in_report | in_graph | in_replay | in_export | in_dump, uftrace_bit, peer_form},
           {in_dump, uftrace_bit, own_form, "", "", "--raw"}};
 }
-std::vector<option_use> filtered_beside(const char* needs) {
+std::vector<option_use> filtered_beside(const char* needs, const char* values) {
   auto uses = filtered();
+  for (option_use& use : uses) use.values = values;
   for (std::size_t i = 0; i + 1 < uses.size(); ++i) uses[i].needs = needs;
   return uses;
 }
@@ -122,7 +123,7 @@ const std::vector<trace_option>& trace_options() {
        "how to print",
        &a::format,
        {{in_info, xray_bit | profile_bit | memtraces | perf_bit, any_form, "text json"},
-        {in_info, uftrace_bit, own_form, "text json", "--task"},
+        {in_info, uftrace_bit, own_form, "text csv tsv json"},
         {in_dump, xray_bit | memtraces | perf_bit, own_form, "text csv json", "--hex"},
         {in_dump, uftrace_bit, own_form, "text json", "--hex --raw"},
         {in_report | in_stacks, with_calls | perf_bit, own_form, "text csv tsv json"},
@@ -131,8 +132,8 @@ const std::vector<trace_option>& trace_options() {
         {in_report, profile_bit, own_form, "text csv tsv json"},
 
         {in_counts, memtraces, own_form, "text csv tsv json"},
-        {in_check, with_calls | raw_bit | profile_bit, any_form, "text json"},
-        {analyses, final_bit, own_form, "text csv tsv json"},
+        {in_check, with_calls | raw_bit | profile_bit | perf_bit, any_form, "text json"},
+        {analyses | in_view, final_bit, own_form, "text csv tsv json"},
         {in_windows, memtraces, own_form, "text csv tsv json"}}},
       {"--as",
        "TOOL",
@@ -248,7 +249,13 @@ const std::vector<trace_option>& trace_options() {
        output_group,
        "names as they are, also where a terminal has no room for them",
        &a::full_names,
-       {{in_report | in_stacks, with_calls, own_form}, {in_calls | in_diff, with_calls}}},
+       {{in_report | in_stacks, with_calls | perf_bit, own_form},
+        {in_calls | in_diff, with_calls},
+        {in_graph, with_calls, own_form, "", not_text, "FUNCTION"},
+        {in_replay, xray_bit | final_bit},
+        {in_windows, memtraces, any_form, "", not_text},
+        {in_view | in_opcodes, final_bit, own_form, "", not_text},
+        {in_hot, final_bit, own_form, "", "--format=csv --format=tsv --format=json --by=line --by=page"}}},
       {"--thousands",
        "",
        output_group,
@@ -257,7 +264,7 @@ const std::vector<trace_option>& trace_options() {
        {{in_report | in_diff | in_stacks, with_calls, own_form, "", not_text},
         {in_graph, with_calls, own_form, "", not_text, "FUNCTION"},
         {in_counts | in_windows, memtraces, own_form, "", not_text},
-        {analyses, final_bit, own_form, "", not_text}}},
+        {analyses | in_view, final_bit, own_form, "", not_text}}},
       {"--unfold",
        "",
        output_group,
@@ -306,7 +313,7 @@ const std::vector<trace_option>& trace_options() {
        {{in_replay, uftrace_bit}, filtered()[2], filtered()[3]}},
       {"--match", "KIND", filter_group,
        "what patterns are; glob where none is given, regex with --as uftrace: glob, regex", &a::match,
-       filtered_beside("--filter --notrace --hide --trigger")},
+       filtered_beside("--filter --notrace --hide --trigger", "glob regex")},
       {"-D,--depth", "LEVELS", filter_group, "levels of calls to show", &a::depth, filtered()},
       {"-t,--min-duration,--time-filter",
        "TIME",
@@ -339,6 +346,7 @@ const std::vector<trace_option>& trace_options() {
        &a::sysroots,
        {{in_report | in_stacks | in_export, perf_bit},
         {in_hot, final_bit, own_form, "", "--by=line --by=page"},
+        {in_view, final_bit, own_form},
         {over_calls | in_replay, final_bit, own_form, "", "--symbols"}},
        text::folder},
       {"--modules",
@@ -517,8 +525,12 @@ void add_options(CLI::App& to, const trace_command& command, arguments& asked) {
             if constexpr (std::is_same_v<value, std::optional<std::uint64_t>> ||
                           std::is_same_v<value, std::vector<std::uint32_t>>) {
               made->check([](const std::string& given) {
-                const bool number = !given.empty() && given.find_first_not_of("0123456789") == std::string::npos;
-                return number ? std::string() : "\"" + given + "\" is no number";
+                constexpr std::uint64_t most =
+                    std::is_same_v<value, std::vector<std::uint32_t>> ? 0xffffffff : ~std::uint64_t{0};
+                std::string_view rest = given;
+                const auto number = backsight::text::take_number(rest, 10);
+                if (!number || !rest.empty()) return "\"" + given + "\" is no number";
+                return *number <= most ? std::string() : "\"" + given + "\" is too large";
               });
             }
             if constexpr (std::is_same_v<value, unsigned>) made->check(CLI::Range(1, 256));

@@ -2,6 +2,7 @@
 #include "program.hpp"
 
 #include "demangled_size.hpp"
+#include "input_kind.hpp"
 
 #include <algorithm>
 #include <array>
@@ -63,6 +64,10 @@ std::string rust_name(std::string text) {
 }  // namespace
 
 int report_error(const std::string& file, const backsight::trace_error& error, std::string_view detail) {
+  std::string kind;
+  // Another file was taken for one of a format that has a beginning of its own.
+  if (error.code == backsight::errc::bad_magic && error.offset == 0 && detail.empty())
+    detail = kind = what_else_it_is(file);
   say("%s:%" PRIu64 ": %s%s%.*s\n", file.c_str(), error.offset, backsight::message(error.code),
       detail.empty() ? "" : ": ", static_cast<int>(detail.size()), detail.data());
   return bad_input;

@@ -31,14 +31,14 @@ def refused(*words):
     return done.returncode == 2 and done.stdout == ""
 
 
-def on_terminal(*words, **environment):
-    """What a terminal of 120 columns gets."""
+def on_terminal(*words, columns=120, **environment):
+    """What a terminal of so many columns gets."""
     own, other = pty.openpty()
     os.set_blocking(own, True)
     import fcntl
     import struct
     import termios
-    fcntl.ioctl(other, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
+    fcntl.ioctl(other, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
     variables = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "PAGER", "BACKSIGHT_PAGER", "LESS")}
     variables.update({"TERM": "xterm", **environment})
     process = subprocess.Popen([PROGRAM, *words], stdin=other, stdout=other, stderr=other, cwd=DATA, env=variables)
@@ -103,6 +103,56 @@ class Pager(unittest.TestCase):
     def test_control_characters_of_a_trace_are_shown_there_too(self):
         got = on_terminal("info", LOG, PAGER="cat -v")
         self.assertNotIn("^[", got)
+
+
+@unittest.skipUnless(has_terminals(), "no pseudo terminals")
+class Widths(unittest.TestCase):
+    """Tables and help fit a terminal; what is no terminal gets all of it."""
+    SINGLE = "memtrace/single/drmemtrace.single.10508.3099.trace"
+    COMMANDS = [["counts", YIELD], ["counts", YIELD, "--per-window"], ["counts", "memtrace/yield/drmemtrace.yield.24336.5587.raw"], ["windows", YIELD],
+                ["working-set", SINGLE], ["hot", SINGLE], ["hot", SINGLE, "--by", "line"], ["reuse", SINGLE], ["opcodes", SINGLE, "--by", "bytes"],
+                ["syscalls", YIELD], ["view", YIELD, "--limit", "300"], ["report", LOG], ["report", UFTRACE], ["stacks", LOG], ["calls", LOG],
+                ["calls", UFTRACE], ["graph", LOG, "*"], ["graph", UFTRACE, "*"], ["diff", UFTRACE, UFTRACE], ["replay", SINGLE], ["info", UFTRACE, "--task"],
+                ["report", "perf/group-read/perf.data"], ["stacks", "perf/group-read/perf.data"], ["dump", "perf/group-read/perf.data", "--limit", "40"],
+                ["report", "xray_profile/threads.xray"]]
+
+    def lines(self, words, columns):
+        # Messages on the same terminal are not cut.
+        got = on_terminal(*words, "--no-pager", "--color", "never", "-q", columns=columns)
+        return [line for line in got.splitlines() if not re.match(r"backsight: |\S+: ", line)]
+
+    def test_no_line_is_wider_than_the_terminal(self):
+        for columns in (80, 200):
+            for words in self.COMMANDS:
+                with self.subTest(words=words, columns=columns):
+                    lines = self.lines(words, columns)
+                    self.assertGreater(len(lines), 1)
+                    self.assertLessEqual(max(len(line) for line in lines), columns)
+
+    def test_help_fits(self):
+        for words in (["--help"], ["report", "--help"], ["help", "unwind"], ["cfi", "table", "--help"], ["view", "--help"]):
+            got, plain = on_terminal(*words, BACKSIGHT_PAGER="cat", columns=80), run(*words)
+            self.assertLessEqual(max(len(line) for line in got.splitlines() if " " in line.strip()), 80, words)
+            self.assertEqual(got.split(), plain.split())
+
+    def test_columns_that_have_no_room_are_named(self):
+        lines = self.lines(["counts", YIELD], 80)
+        left_out = re.fullmatch(r"\(no room for (.*)\)", lines[-1])[1].split(", ")
+        heading = self.lines(["counts", YIELD], 200)[0].split()
+        self.assertTrue(set(left_out) < set(heading), left_out)
+        self.assertEqual(len(lines[0].split()), len(heading) - len(left_out))
+        self.assertNotIn("no room", run("counts", YIELD))
+        self.assertEqual(self.lines(["counts", YIELD], 200), run("counts", YIELD).splitlines())
+
+    def test_names_are_whole_where_that_was_asked_for(self):
+        path = UFTRACE
+        rows = [line.split() for line in run("stacks", path).splitlines()]
+        longest = max((row[-1] for row in rows[1:]), key=len)
+        self.assertGreater(len(longest), 20)
+        narrow = "\n".join(self.lines(["stacks", path], 48))
+        self.assertNotIn(longest, narrow)
+        self.assertIn("...", narrow)
+        self.assertIn(longest, "\n".join(self.lines(["stacks", path, "--full-names"], 48)))
 
 
 class Text(unittest.TestCase):

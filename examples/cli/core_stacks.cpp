@@ -3,7 +3,6 @@
 #include "core_stacks.hpp"
 
 #include <algorithm>
-#include <cinttypes>
 #include <cstring>
 #include <map>
 #include <optional>
@@ -16,15 +15,15 @@
 #include <backsight/elf/core_memory.hpp>
 #include <backsight/io/file_kind.hpp>
 
-#include "perf_lines.hpp"
+#include "perf_objects.hpp"
 #include "program.hpp"
+#include "stack_printer.hpp"
 
 namespace cli {
 
 namespace {
 
 using namespace backsight;
-using perf_data::found_name;
 
 /// A process as its core file has it: memory, mappings, and the files that they show.
 class dumped_process {
@@ -41,9 +40,10 @@ class dumped_process {
 
   [[nodiscard]] const elf::core_memory& memory() const { return memory_; }
   [[nodiscard]] const perf::mapping* find(std::uint64_t address) { return maps().find(address); }
-  [[nodiscard]] const std::string& name_of_file(const perf::mapping& at) const { return list_.files()[at.file].name; }
-  [[nodiscard]] found_name name_of(const perf::mapping& at, std::uint64_t address) {
-    return files_.name_of(at, address);
+  [[nodiscard]] described_frame describe(const cfi::explained_frame& frame) {
+    const perf::mapping* const at = find(frame.lookup_address());
+    if (at == nullptr) return {frame, nullptr, {}, {}};
+    return {frame, at, files_.name_of(*at, frame.lookup_address()), list_.files()[at->file].name};
   }
 
   /// A word of memory: of the core file, or where that leaves out what cannot have changed, of the mapped file.
@@ -135,124 +135,6 @@ class dumped_process {
   std::set<std::uint32_t> unchecked_;
 };
 
-/// A frame as it is printed.
-struct shown_frame {
-  cfi::explained_frame frame;
-  const perf::mapping* at = nullptr;
-  found_name name;
-  std::uint64_t offset = 0;  ///< of the pc in the function
-
-  shown_frame(dumped_process& process, const cfi::explained_frame& from)
-      : frame(from), at(process.find(from.lookup_address())) {
-    if (at == nullptr) return;
-    name = process.name_of(*at, from.lookup_address());
-    offset = name.offset + (from.pc - from.lookup_address());
-  }
-  [[nodiscard]] std::string module(const dumped_process& process) const {
-    return at == nullptr ? "" : process.name_of_file(*at);
-  }
-  /// Where the pc lies in the module.
-  [[nodiscard]] std::uint64_t module_offset() const {
-    return at->file_address(frame.lookup_address()) + (frame.pc - frame.lookup_address());
-  }
-};
-
-class stack_printer {
- public:
-  stack_printer(dumped_process& process, const core_options& options, output& out)
-      : process_(process), options_(options), out_(out) {}
-
-  void print(const elf::core_thread& thread, const std::vector<cfi::explained_frame>& frames, cfi::stop why) {
-    if (options_.format == "folded") return fold(frames);
-    if (options_.format == "json") return print_json(thread, frames, why);
-    out_.print("\nthread %" PRIi32 "\n", thread.id);
-    std::string line;
-    for (std::size_t i = 0; i < frames.size(); ++i) {
-      const shown_frame one(process_, frames[i]);
-      char head[32];
-      std::snprintf(head, sizeof head, "  #%-3zu ", i);
-      line = head;
-      append_padded_hex(line, one.frame.pc);
-      line += ' ';
-      if (one.name.is_known) {
-        text::shown(std::back_inserter(line), one.name.text);
-        line += "+0x";
-        perf_data::append_hex(line, one.offset);
-      } else {
-        line += '?';
-      }
-      if (one.at == nullptr) {
-        line += " in no mapping";
-      } else {
-        line += " in ";
-        text::shown(std::back_inserter(line), one.module(process_));
-        line += "+0x";
-        perf_data::append_hex(
-            line, one.at->kind == perf::file_kind::anonymous ? one.frame.pc - one.at->begin : one.module_offset());
-      }
-      line += std::string(" (") + message(one.frame.from) + (one.frame.is_signal ? "; signal frame)\n" : ")\n");
-      out_.write(line);
-    }
-    if (why != cfi::stop::outermost) out_.print("  (%s)\n", message(why));
-  }
-  void finish() {
-    for (const auto& [path, count] : folded_) out_.print("%s %" PRIu64 "\n", path.c_str(), count);
-  }
-
- private:
-  void append_padded_hex(std::string& to, std::uint64_t value) const {
-    char text[20];
-    std::snprintf(text, sizeof text, "%0*" PRIx64, static_cast<int>(process_.memory().word_size()) * 2, value);
-    to += text;
-  }
-  /// Paths from the outermost function on; threads with the same one add up.
-  void fold(const std::vector<cfi::explained_frame>& frames) {
-    std::string path;
-    for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) {
-      const shown_frame one(process_, *frame);
-      const std::string module = one.module(process_);
-      std::string name = one.name.is_known ? std::string(one.name.text)
-                         : module.empty()  ? "[unknown]"
-                                           : "[" + module.substr(module.rfind('/') + 1) + "]";
-      // The format has no escapes.
-      for (char& c : name) c = c == ';' ? ':' : c == '\n' || c == '\r' ? ' ' : c;
-      path += (path.empty() ? "" : ";") + name;
-    }
-    ++folded_[path];
-  }
-  void print_json(const elf::core_thread& thread, const std::vector<cfi::explained_frame>& frames, cfi::stop why) {
-    std::string line = "{\"thread\": " + std::to_string(thread.id) + ", \"signal\": " + std::to_string(thread.signal) +
-                       ", \"frames\": [";
-    const auto quoted = [&](std::string_view value) { text::quoted(std::back_inserter(line), value); };
-    for (std::size_t i = 0; i < frames.size(); ++i) {
-      const shown_frame one(process_, frames[i]);
-      line += i == 0 ? "{\"pc\": \"0x" : ", {\"pc\": \"0x";
-      perf_data::append_hex(line, one.frame.pc);
-      line += '"';
-      if (one.name.is_known) {
-        line += ", \"function\": ";
-        quoted(one.name.text);
-        line += ", \"offset\": " + std::to_string(one.offset);
-      }
-      if (one.at != nullptr) {
-        line += ", \"module\": ";
-        quoted(one.module(process_));
-        if (one.at->kind != perf::file_kind::anonymous)
-          line += ", \"module_offset\": " + std::to_string(one.module_offset());
-      }
-      line += std::string(", \"found_by\": \"") + message(one.frame.from) +
-              (one.frame.is_signal ? "\", \"signal_frame\": true}" : "\"}");
-    }
-    line += std::string("], \"end\": \"") + message(why) + "\"}\n";
-    out_.write(line);
-  }
-
-  dumped_process& process_;
-  const core_options& options_;
-  output& out_;
-  std::map<std::string, std::uint64_t> folded_;
-};
-
 template <class Arch>
 int unwind_threads(const std::string& path, const core_options& options, const elf::core_file& core,
                    dumped_process& process) {
@@ -268,9 +150,9 @@ int unwind_threads(const std::string& path, const core_options& options, const e
       head += "\nsignal " + std::to_string(signal) + " (" + ::strsignal(signal) + ")";
     out.write(head + '\n');
   }
-  stack_printer printer(process, options, out);
+  stack_printer printer(out, options.format, static_cast<unsigned>(process.memory().word_size()));
   cfi::address_space<Arch> space;
-  std::vector<cfi::explained_frame> frames;
+  std::vector<described_frame> frames;
   for (const elf::core_thread& thread : core.threads) {
     const auto first = cfi::first_frame<Arch>(thread.registers, core.file.byte_order());
     if (!first) {
@@ -281,8 +163,10 @@ int unwind_threads(const std::string& path, const core_options& options, const e
     const cfi::stop why = cfi::explained_walk<Arch>(
         *first, space, process, options.longest,
         [&](std::uint64_t address) { return process.prepare<Arch>(space, address); },
-        [&](const cfi::explained_frame& one) { frames.push_back(one); });
-    printer.print(thread, frames, why);
+        [&](const cfi::explained_frame& one) { frames.push_back(process.describe(one)); });
+    printer.print("\nthread " + std::to_string(thread.id) + "\n",
+                  "\"thread\": " + std::to_string(thread.id) + ", \"signal\": " + std::to_string(thread.signal), frames,
+                  why);
   }
   printer.finish();
   return out.close(code);

@@ -4,6 +4,8 @@
 
     cfi_test.py PROGRAM DATA
 """
+import gzip
+import json
 import os
 import re
 import struct
@@ -365,15 +367,52 @@ class Unwind(Files):
     def test_of_a_file_cut_anywhere_the_samples_before_that_are_walked(self):
         first = len(samples_file([]))
         size = (len(self.samples) - first) // 5
-        every = run("unwind", self.write("all", self.samples), "--elf-dir", self.elves)[0].splitlines()
+        every = run("unwind", self.write("all", self.samples), "--elf-dir", self.elves)[0].split("\n\n")
+        self.assertEqual(len(every), 5)
         for cut in (1, 40, size - 1, size, size + 1, 3 * size + 7, 5 * size - 1):
             with self.subTest(cut=cut):
                 path = self.write("cut", self.samples[:first + cut])
                 out, err = run("unwind", path, "--elf-dir", self.elves, code=1)
-                self.assertEqual(out.splitlines(), every[:cut // size * (len(every) // 5)])
+                self.assertEqual([one.strip() for one in out.split("\n\n") if one], [one.strip() for one in every[:cut // size]])
                 # Where the file ends, or the number that is cut begins.
                 place = first + (cut if cut % size >= 4 else cut // size * size)
                 self.assertRegex(err, rf"^{re.escape(path)}:{place}: unexpected end")
+
+    def test_frames_have_symbol_module_offset_and_how_they_were_found(self):
+        # The word above the stack pointer is what the table says the return address is.
+        stack = struct.pack("<8Q", *[0x4012c0] * 8)
+        path = self.write("one", samples_file([stack, stack]))
+        text = run("unwind", path, "--elf-dir", self.elves)[0]
+        first, second = text.split("\n\n")
+        frames = first.splitlines()
+        self.assertEqual(frames[0], "sample 0 thread 1")
+        self.assertEqual(second.splitlines()[0], "sample 1 thread 1")
+        self.assertRegex(frames[1], r"^  #0   0000000000401290 \S+ in /bin/it\+0x1290 \(registers\)$")
+        self.assertRegex(frames[2], r"^  #1   00000000004012c0 \S+ in /bin/it\+0x12c0 \(unwind table\)$")
+        told = [json.loads(line) for line in run("unwind", path, "--elf-dir", self.elves, "--format", "json")[0].splitlines()]
+        self.assertEqual([(one["sample"], one["thread"], one["time_ns"]) for one in told], [(0, 1, 0), (1, 1, 0)])
+        self.assertEqual([frame["pc"] for frame in told[0]["frames"]], ["0x" + line.split()[1].lstrip("0") for line in frames[1:] if "#" in line])
+        self.assertEqual((told[0]["frames"][1]["module"], told[0]["frames"][1]["module_offset"], told[0]["frames"][1]["found_by"]),
+                         ("/bin/it", 0x12c0, "unwind table"))
+        folded = run("unwind", path, "--elf-dir", self.elves, "--format", "folded")[0]
+        names = [frame.get("function", "[it]") if "module" in frame else "[unknown]" for frame in told[0]["frames"]]
+        self.assertEqual(folded, ";".join(reversed(names)) + " 2\n")
+        self.assertIn("--format has no effect beside --check",
+                      run("unwind", path, "--elf-dir", self.elves, "--format", "json", "--check", code=2)[1])
+
+    def test_what_is_no_input_for_it_is_told_by_kind(self):
+        for command in (["unwind"], ["cfi", "rows"], ["cfi", "stats"], ["cfi", "lookup"]):
+            more = ["401000"] if command[-1] == "lookup" else []
+            for data, said in ((gzip.compress(b"x"), "packed with gzip"), (b"BSWINDEX" + bytes(64), "index of windows"),
+                               (content("xray/c19/fdr-threads.xray"), "it is an XRay log: `backsight info` shows it")):
+                out, err = run(*command, self.write("input", data), *more, code=1)
+                self.assertEqual(out, "")
+                self.assertIn("not a file of this format: ", err)
+                self.assertIn(said, err)
+        self.assertIn("it is an ELF file", run("unwind", ELF, code=1)[1])
+        self.assertIn("it is a file of stack samples", run("cfi", "rows", self.write("all", self.samples), code=1)[1])
+        self.assertIn("it is a uftrace directory", run("unwind", "uftrace/single-pg/uftrace.data", code=1)[1])
+        self.assertIn("it is an empty file", run("unwind", self.write("empty", b""), code=1)[1])
 
     def test_a_sample_that_reaches_beyond_its_record_is_an_error(self):
         data = bytearray(self.samples)

@@ -4,6 +4,8 @@
 #include <array>
 #include <cinttypes>
 #include <numeric>
+#include <utility>
+#include <vector>
 
 #include <backsight/core/escape.hpp>
 #include <backsight/core/hex_dump.hpp>
@@ -33,14 +35,14 @@ int info(const arguments& asked) {
   const perf::trace& trace = recording.trace;
   int code = success;
   std::array<std::uint64_t, 256> kinds{};
-  std::uint64_t first = ~std::uint64_t{0}, last = 0, lost = 0, other = 0;
+  std::uint64_t first = ~std::uint64_t{0}, last = 0, other = 0;
+  data::lost_counts lost;
   const auto counts = recording.for_each(
       [&](const perf::merged_record& one) {
         const auto type = static_cast<std::uint32_t>(one.record.type);
         if (type < kinds.size()) ++kinds[type];
         else ++other;
-        if (one.record.type == perf::record_type::lost)
-          lost += one.record.get<perf::lost_record>(perf::lost_record::lost);
+        lost.take(one.record);
         if (one.record.type != perf::record_type::sample || one.time == 0) return;
         first = std::min(first, one.time);
         last = std::max(last, one.time);
@@ -79,13 +81,62 @@ int info(const arguments& asked) {
          true);
   }
   if (other != 0) line("other", std::to_string(other), true);
-  if (lost != 0) line("lost records", std::to_string(lost), true);
+  if (lost.records != 0) line("lost records", std::to_string(lost.records), true);
+  if (lost.samples != 0) line("lost samples", std::to_string(lost.samples), true);
+  if (lost.filtered != 0) line("filtered samples", std::to_string(lost.filtered), true);
   if (last != 0) {
     line("first sample ns", std::to_string(first), true);
     line("last sample ns", std::to_string(last), true);
   }
   if (json) out.write("}\n");
   return out.close(code);
+}
+
+/// What the recording lacks: what is damaged, what was lost, what belongs to nothing.
+int check(const arguments& asked) {
+  data::recording_input recording;
+  if (!recording.open(asked.path())) return bad_input;
+  data::lost_counts lost;
+  std::uint64_t samples = 0, throttled = 0;
+  std::vector<fault> damage;
+  const auto counts = recording.for_each(
+      [&](const perf::merged_record& one) {
+        lost.take(one.record);
+        if (one.record.type == perf::record_type::sample) ++samples;
+        if (one.record.type == perf::record_type::throttle) ++throttled;
+      },
+      [&](const fault& one) { damage.push_back(one); });
+  const bool good = damage.empty() && !lost.any() && counts.without_event == 0;
+  output out("-");
+  const std::string& path = asked.path();
+  if (asked.format == "json") {
+    out.print("{\"trace\":%s,\"format\":\"perf.data\",\"good\":%s,\"damage\":[", in_quotes(path).c_str(),
+              good ? "true" : "false");
+    const char* separator = "";
+    for (const fault& one : damage) {
+      out.print("%s\n{\"file\":%s,\"offset\":%" PRIu64 ",\"message\":\"%s\",\"skipped\":%" PRIu64 "}",
+                std::exchange(separator, ","), in_quotes(path).c_str(), one.offset, message(one.code), one.skipped);
+    }
+    out.print("],\n\"samples\":%" PRIu64 ",\"lost_records\":%" PRIu64 ",\"lost_samples\":%" PRIu64
+              ",\"filtered_samples\":%" PRIu64 ",\"samples_without_event\":%" PRIu64 ",\"throttled\":%" PRIu64
+              ",\"records_of_unknown_type\":%" PRIu64 "}\n",
+              samples, lost.records, lost.samples, lost.filtered, counts.without_event, throttled, counts.unknown);
+    return out.close(good ? success : bad_input);
+  }
+  for (const fault& one : damage)
+    out.print("%s:%" PRIu64 ": %s; %" PRIu64 " bytes skipped\n", path.c_str(), one.offset, message(one.code),
+              one.skipped);
+  const auto line = [&](const char* name, std::uint64_t count) { out.print("%-24s %" PRIu64 "\n", name, count); };
+  line("damaged places", damage.size());
+  line("samples", samples);
+  line("lost records", lost.records);
+  line("lost samples", lost.samples);
+  line("filtered samples", lost.filtered);
+  line("samples without event", counts.without_event);
+  line("throttled", throttled);
+  line("records of unknown type", counts.unknown);
+  out.print("%s: %s\n", path.c_str(), good ? "nothing is missing" : "something is missing");
+  return out.close(good ? success : bad_input);
 }
 
 /// Every record where it stands, in the order of the file.
@@ -99,6 +150,7 @@ int dump(const arguments& asked) {
   output out("-");
   int code = success;
   std::uint64_t count = 0;
+  const std::size_t width = asked.format == "text" && !asked.hex ? terminal_width() : 0;
   with_order(recording.trace.byte_order(), [&](auto o) {
     const auto records = recording.trace.template records<o()>();
     if (asked.format == "csv") {
@@ -114,12 +166,16 @@ int dump(const arguments& asked) {
             out.used(hex_dump(out.room(4096 + item.bytes().size() * 16), item));
             return;
           }
-          char* to = out.room(4096 + item.bytes().size() * 6);
+          char* const line = out.room(4096 + item.bytes().size() * 6);
+          char* to = line;
           if (asked.format == "csv") to = csv_line(to, item);
           else if (asked.format == "json") to = json_line(to, item);
           else to = print(text::literal(text::decimal(to, item.offset(), 8), "  "), item);
           *to++ = '\n';
-          out.used(to);
+          if (width == 0 || static_cast<std::size_t>(to - line) <= width + 1) return out.used(to);
+          const std::string folded = folded_text({line, static_cast<std::size_t>(to - line)}, width, 10);
+          out.used(line);
+          out.write(folded);
         },
         [&](const fault& damage) {
           report_fault(recording.path, damage);
@@ -127,10 +183,6 @@ int dump(const arguments& asked) {
         });
   });
   return out.close(code);
-}
-
-void tell_lost(const data::recording_input& recording, const data::stack_counts& counts) {
-  if (counts.lost != 0) say("backsight: %s: %" PRIu64 " records were lost\n", recording.path.c_str(), counts.lost);
 }
 
 /// What report, stacks and export read: the options that they share.
@@ -145,7 +197,6 @@ struct profile_input {
     data::stack_options options;
     options.sysroots = asked.sysroots;
     code = data::read_profile(recording, options, profile, counts);
-    tell_lost(recording, counts);
     return true;
   }
   [[nodiscard]] std::string_view function(std::uint32_t number) const {
@@ -167,7 +218,7 @@ double percent(std::uint64_t part, std::uint64_t whole) {
 table make_table(output& out, const arguments& asked, const std::vector<std::string>& values, const std::string& of) {
   std::vector<table::column> columns;
   for (const std::string& value : values) columns.push_back({.key = value, .width = 16});
-  columns.push_back({.key = of});
+  columns.push_back({.key = of, .is_left = true, .is_name = true});
   return table(out, asked.format, std::move(columns), {.json_lines = true});
 }
 void share(table& to, std::uint64_t part, std::uint64_t whole) {
@@ -281,7 +332,6 @@ int export_to(const arguments& asked) {
     data::stack_counts counts;
     output out(asked.output);
     const int code = data::write_perfetto(recording, options, out, counts);
-    tell_lost(recording, counts);
     return out.close(code);
   }
   profile_input input;
@@ -318,6 +368,7 @@ const trace_format perf_format{.bit = perf_bit,
                                .stacks = stacks,
                                .graph = nullptr,
                                .export_to = export_to,
-                               .replay = nullptr};
+                               .replay = nullptr,
+                               .check = check};
 
 }  // namespace cli

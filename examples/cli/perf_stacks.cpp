@@ -2,6 +2,7 @@
 #include "perf_stacks.hpp"
 
 #include <algorithm>
+#include <cinttypes>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -120,8 +121,7 @@ class stack_reader {
       return;
     }
     if (record.type == perf::record_type::callchain_deferred) return take_deferred(merged);
-    if (record.type == perf::record_type::lost && record.bytes.size() >= backsight::size_of<perf::lost_record>)
-      counts_.lost += record.get<perf::lost_record>(perf::lost_record::lost);
+    counts_.lost.take(record);
     if (perf::process_list::changes_mappings(record)) flush();
     processes_.apply(merged, recording_.trace, [&](const perf::process* owner, std::uint64_t begin, std::uint64_t end) {
       if (owner != nullptr) unwinder_.forget(owner->number, begin, end);
@@ -350,11 +350,29 @@ class stack_reader {
 
 }  // namespace
 
+void lost_counts::take(const perf::stored_record& record) {
+  constexpr std::uint16_t left_out_by_filter = 1U << 15;
+  if (record.type == perf::record_type::lost && record.bytes.size() >= backsight::size_of<perf::lost_record>) {
+    records += record.get<perf::lost_record>(perf::lost_record::lost);
+  } else if (record.type == perf::record_type::lost_samples &&
+             record.bytes.size() >= backsight::size_of<perf::lost_samples_record>) {
+    const auto count = record.get<perf::lost_samples_record>(perf::lost_samples_record::lost);
+    ((record.misc & left_out_by_filter) != 0 ? filtered : samples) += count;
+  }
+}
+
+void say_what_is_lost(const std::string& path, const lost_counts& lost) {
+  if (lost.records != 0) note("%s: %" PRIu64 " records were lost when it was recorded\n", path.c_str(), lost.records);
+  if (lost.samples != 0) note("%s: %" PRIu64 " samples were lost when it was recorded\n", path.c_str(), lost.samples);
+  if (lost.filtered != 0)
+    note("%s: %" PRIu64 " samples were left out by the filter of the recording\n", path.c_str(), lost.filtered);
+}
+
 int for_each_stack(const recording_input& recording, const stack_options& options,
                    const std::function<std::unique_ptr<stack_consumer>(const stack_context&)>& make,
                    stack_counts& counts) {
   const std::string machine = recording.text_feature(perf::feature::arch);
-  return with_order(recording.trace.byte_order(), [&](auto o) {
+  const int code = with_order(recording.trace.byte_order(), [&](auto o) {
     if (machine == "aarch64" || machine == "arm64") {
       const auto reader = std::make_unique<stack_reader<cfi::arch::aarch64, o()>>(recording, options, counts);
       return reader->run(make);
@@ -362,6 +380,8 @@ int for_each_stack(const recording_input& recording, const stack_options& option
     const auto reader = std::make_unique<stack_reader<cfi::arch::x86_64, o()>>(recording, options, counts);
     return reader->run(make);
   });
+  say_what_is_lost(recording.path, counts.lost);
+  return code;
 }
 
 }  // namespace cli::perf_data

@@ -85,13 +85,26 @@ struct stack_context : address_context {
   const stack_options& options;
 };
 
+/// What did not reach the recording, as its own records say.
+struct lost_counts {
+  std::uint64_t records = 0;   ///< of any kind, for which the kernel's buffer had no room
+  std::uint64_t samples = 0;   ///< that an event could not deliver, as the recorder counted them at its end
+  std::uint64_t filtered = 0;  ///< samples that its filter left out, as it was asked to
+  [[nodiscard]] bool any() const { return records != 0 || samples != 0; }
+
+  void take(const backsight::perf::stored_record& record);
+};
+/// Says what was lost, and that samples were left out.
+void say_what_is_lost(const std::string& path, const lost_counts& lost);
+
 /// Counts of a whole recording.
 struct stack_counts {
-  std::uint64_t samples = 0, unwound = 0, frames = 0, lost = 0, without_event = 0, damaged = 0;
+  std::uint64_t samples = 0, unwound = 0, frames = 0, without_event = 0, damaged = 0;
+  lost_counts lost;
 };
 
-/// Reads all samples of a recording; `make(context)` makes the consumer. Faults are reported. Gives bad_input when
-/// there were any.
+/// Reads all samples of a recording; `make(context)` makes the consumer. Faults are reported, and what was lost. Gives
+/// bad_input when there were faults.
 [[nodiscard]] int for_each_stack(const recording_input& recording, const stack_options& options,
                                  const std::function<std::unique_ptr<stack_consumer>(const stack_context&)>& make,
                                  stack_counts& counts);

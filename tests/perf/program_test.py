@@ -292,6 +292,56 @@ class Tracepoints(unittest.TestCase):
         self.assertEqual([one.strip() for one in ours], [one.strip() for one in expected if one.strip()])
 
 
+class Lost(unittest.TestCase):
+    """Records of what was lost, put behind those of a stream: of any kind, of samples, and samples that a filter left out."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.path = os.path.join(folder.name, "perf.data")
+        with open(os.path.join(DATA, "pipe/perf.data"), "rb") as file:
+            self.data = file.read()
+
+    def write(self, *records):
+        """(type, misc, numbers) each, with the members behind it of the last record of the recording that has some."""
+        kind = at = 0
+        at = struct.unpack_from("<Q", self.data, 8)[0]
+        trailer = b""
+        while at + 8 <= len(self.data):
+            kind, _, size = struct.unpack_from("<IHH", self.data, at)
+            if kind == 4:  # EXIT: its own members take 32 bytes with the head.
+                trailer = self.data[at + 32:at + size]
+            at += size
+        self.assertNotEqual(trailer, b"")
+        with open(self.path, "wb") as file:
+            file.write(self.data)
+            for kind, misc, numbers in records:
+                body = struct.pack(f"<{len(numbers)}Q", *numbers) + trailer
+                file.write(struct.pack("<IHH", kind, misc, 8 + len(body)) + body)
+
+    def test_each_is_said_and_counted(self):
+        self.write((2, 0, (1, 5)), (13, 0, (7,)), (13, 1 << 15, (9,)), (13, 0, (1,)))
+        told = json.loads(run("check", self.path, "--format", "json", code=1))
+        self.assertEqual((told["good"], told["lost_records"], told["lost_samples"], told["filtered_samples"], told["damage"]), (False, 5, 8, 9, []))
+        text = run("check", self.path, code=1).decode()
+        self.assertRegex(text, r"(?m)^lost samples +8$")
+        info = json.loads(run("info", self.path, "--format", "json"))
+        self.assertEqual((info["lost records"], info["lost samples"], info["filtered samples"]), (5, 8, 9))
+        for words in (["report"], ["stacks"], ["export", "--to", "folded"], ["export", "--to", "perfetto"], ["unwind"], ["unwind", "--as", "perf-script"]):
+            said = subprocess.run([PROGRAM, *words, self.path], capture_output=True, check=True).stderr.decode()
+            for one in ("5 records were lost", "8 samples were lost", "9 samples were left out by the filter"):
+                self.assertIn(one, said, words)
+
+    def test_what_a_filter_left_out_is_not_lost(self):
+        self.write((13, 1 << 15, (9,)))
+        told = json.loads(run("check", self.path, "--format", "json"))
+        self.assertEqual((told["good"], told["lost_samples"], told["filtered_samples"]), (True, 0, 9))
+
+    def test_a_whole_recording_lacks_nothing(self):
+        for name in ("pipe", "group-read", "dir-threads"):
+            self.assertIn(b"nothing is missing", run("check", os.path.join(DATA, name, "perf.data")))
+
+
 if __name__ == "__main__":
     set_up()
     unittest.main(argv=sys.argv[:1])

@@ -1,20 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// view: a line for each record of a final memtrace, the threads merged by time, as the tool view of DynamoRIO prints
-// it.
+// view: a row for each record of a final memtrace, the threads merged by time.
 #include "memtrace_commands.hpp"
 
 #include <cinttypes>
 #include <cstdlib>
-#include <map>
 #include <memory>
 #include <set>
+#include <unordered_map>
 
 #include <backsight/core/lines.hpp>
 #include <backsight/memtrace/references.hpp>
+#include <backsight/memtrace/time_text.hpp>
 
+#include "as/drmemtrace/view.hpp"
 #include "disassembler.hpp"
 #include "memtrace_choice.hpp"
 #include "memtrace_input.hpp"
+#include "memtrace_names.hpp"
+#include "syscall_names.hpp"
+#include "table.hpp"
 
 namespace cli::memtrace {
 
@@ -60,258 +64,188 @@ class input {
   std::optional<reference> head_;
 };
 
+/// What a viewer is given beside a record.
+struct viewed_place {
+  std::uint64_t tid = 0;
+  std::optional<std::uint64_t> window;
+  std::uint64_t time = 0;  ///< microseconds since 1601; 0 where none is known
+};
+
+std::string hexadecimal_of(std::uint64_t value) {
+  char text[24];
+  std::snprintf(text, sizeof text, "0x%" PRIx64, value);
+  return text;
+}
+
+/// The value of a marker is an address, or bits.
+bool is_hexadecimal(marker_type type) {
+  switch (type) {
+    case marker_type::kernel_event:
+    case marker_type::kernel_xfer:
+    case marker_type::rseq_abort:
+    case marker_type::rseq_entry:
+    case marker_type::filetype:
+    case marker_type::physical_address:
+    case marker_type::virtual_address:
+    case marker_type::physical_address_not_available:
+    case marker_type::func_retaddr:
+    case marker_type::func_arg:
+    case marker_type::func_retval:
+    case marker_type::uncompleted_instruction: return true;
+    default: return false;
+  }
+}
+
+/// The table of records.
 class viewer {
  public:
-  viewer(output& out, std::uint64_t type) : out_(out), disassembler_(type) {
-    out_.write("Output format:\n<--record#-> <--instr#->: <Wrkld.Tid> <record details>\n");
-  }
+  /// `earliest` is the time from which others are told.
+  viewer(output& out, const arguments& asked, std::uint64_t type, std::uint64_t earliest, code_names& names)
+      : disassembler_(type),
+        type_(type),
+        earliest_(earliest),
+        names_(names),
+        is_text_(asked.format == "text"),
+        table_(out, asked.format,
+               {{.key = "record", .width = 9},
+                {.key = "instruction", .heading = "instr", .width = 9, .spare = 4},
+                {.key = "time_us", .not_in_text = true},
+                {.key = "after s", .width = 10, .text_only = true, .spare = 5},
+                {.key = "tid", .heading = "thread", .width = 7},
+                {.key = "window", .width = 6, .narrow = "win", .spare = 3},
+                {.key = "what", .width = 18, .is_left = true},
+                {.key = "size", .width = 4, .spare = 1},
+                {.key = "pc", .width = 14},
+                {.key = "address", .width = 14},
+                {.key = "place", .width = 20, .text_only = true, .is_left = true, .is_name = true, .spare = 6},
+                {.key = "detail", .text_only = true, .is_left = true, .is_name = true},
+                {.key = "value", .not_in_text = true},
+                {.key = "target", .not_in_text = true},
+                {.key = "bytes", .not_in_text = true},
+                {.key = "module", .not_in_text = true},
+                {.key = "offset", .not_in_text = true},
+                {.key = "symbol", .not_in_text = true},
+                {.key = "into_symbol", .not_in_text = true},
+                {.key = "text", .not_in_text = true}},
+               {.gap = "  ", .json_lines = true}) {}
 
   /// Counts a record that is not shown.
   void pass(const reference& item) {
-    count(item);
-    if (item.is_marker(marker_type::version)) version_ = static_cast<std::int64_t>(item.address);
-  }
-
-  void show(const reference& item) {
-    count(item);
-    if (item.type == trace_type::marker) {
-      if (item.marker() == marker_type::version) {
-        version_ = static_cast<std::int64_t>(item.address);
-        version_record_ = records_;
-        return;
-      }
-      if (item.marker() == marker_type::filetype) {
-        type_ = item.address;
-        type_record_ = records_;
-        return;
-      }
-      if (item.marker() == marker_type::timestamp) {
-        time_ = item.address;
-        time_record_ = records_;
-        return;
-      }
-      head(item);
-      before_marker(item);
-      prefix(item, records_);
-      if (item.marker() != marker_type::window_id) marker(item);
-      return;
-    }
-    prefix(item, records_);
-    if (is_instruction(item.type) || item.type == trace_type::instr_no_fetch) return instruction(item);
-    data(item);
-  }
-
-  void finish() { out_.print("View tool results:\n%15" PRIu64 " : total instructions\n", shown_instructions_); }
-
- private:
-  static constexpr const char* line = "------------------------------------------------------------\n";
-
-  void count(const reference& item) {
     ++records_;
     if (is_instruction(item.type)) ++instructions_;
   }
 
-  /// A line goes before the first record, at a change of threads, and where the record before was not shown.
-  void prefix(const reference& item, std::uint64_t ordinal) {
-    if (last_tid_ != item.tid || ordinal > last_record_ + 1) out_.write(line);
-    last_tid_ = item.tid;
-    last_record_ = ordinal;
-    const std::string thread = "W0.T" + std::to_string(item.tid);
-    out_.print("%12" PRIu64 "%12" PRIu64 ": %11s ", ordinal, instructions_, thread.c_str());
-  }
-
-  /// VERSION and FILETYPE wait until the thread is known.
-  void head(const reference& item) {
-    if (item.tid == 0 || !headed_.insert(item.tid).second) return;
-    if (version_ >= 0 && version_record_ != 0) {
-      prefix(item, version_record_);
-      out_.print("<marker: version %" PRId64 ">\n", version_);
-    }
-    if (type_) {
-      prefix(item, type_record_);
-      out_.print("<marker: filetype 0x%" PRIx64 ">\n", *type_);
-    }
-  }
-
-  void before_marker(const reference& item) {
-    if (item.marker() == marker_type::window_id) {
-      // The tool has not printed the TIMESTAMP in front yet, and prints the pieces of the two records out of order.
-      if (windows_[item.tid] != item.address) {
-        out_.write(line);
-        prefix(item, records_);
-      }
-      if (time_ > 0) {
-        out_.print("<marker: timestamp %" PRIu64 ">\n", time_);
-        time_ = 0;
-        prefix(item, records_);
-      }
-      out_.print("<marker: window %" PRIu64 ">\n", item.address);
-      windows_[item.tid] = item.address;
-    }
-    if (time_ > 0) {
-      prefix(item, time_record_);
-      out_.print("<marker: timestamp %" PRIu64 ">\n", time_);
-      time_ = 0;
-    }
-  }
-
-  void marker(const reference& item) {
-    const std::uint64_t v = item.address;
-    const std::string thread = "W0.T" + std::to_string(item.tid);
-    const bool offsets = version_ >= 0 && version_ <= 2;
-    switch (item.marker()) {
-      case marker_type::cpu_id: out_.print("<marker: %s on core %" PRIu64 ">\n", thread.c_str(), v); break;
-      case marker_type::kernel_event:
-        if (offsets) out_.print("<marker: kernel xfer from module offset +0x%" PRIx64 " to handler>\n", v);
-        else out_.print("<marker: kernel xfer from 0x%" PRIx64 " to handler>\n", v);
-        break;
-      case marker_type::kernel_xfer:
-        if (offsets) out_.print("<marker: syscall xfer from module offset +0x%" PRIx64 ">\n", v);
-        else out_.print("<marker: syscall xfer from 0x%" PRIx64 ">\n", v);
-        break;
-      case marker_type::rseq_abort: out_.print("<marker: rseq abort from 0x%" PRIx64 " to handler>\n", v); break;
-      case marker_type::rseq_entry: out_.print("<marker: rseq entry with end at 0x%" PRIx64 ">\n", v); break;
-      case marker_type::instruction_count: out_.print("<marker: instruction count %" PRIu64 ">\n", v); break;
-      case marker_type::cache_line_size: out_.print("<marker: cache line size %" PRIu64 ">\n", v); break;
-      case marker_type::page_size: out_.print("<marker: page size %" PRIu64 ">\n", v); break;
-      case marker_type::chunk_instr_count: out_.print("<marker: chunk instruction count %" PRIu64 ">\n", v); break;
-      case marker_type::chunk_footer: out_.print("<marker: chunk footer #%" PRIu64 ">\n", v); break;
-      case marker_type::filter_endpoint: out_.print("<marker: filter endpoint>\n"); break;
-      case marker_type::physical_address:
-        out_.print("<marker: physical address for following virtual: 0x%" PRIx64 ">\n", v);
-        break;
-      case marker_type::virtual_address:
-        out_.print("<marker: virtual address for prior physical: 0x%" PRIx64 ">\n", v);
-        break;
-      case marker_type::physical_address_not_available:
-        out_.print("<marker: physical address not available for 0x%" PRIx64 ">\n", v);
-        break;
-      case marker_type::func_id:
-        if (v >= 0x100000000) out_.print("<marker: function==syscall #%" PRIu64 ">\n", v - 0x100000000);
-        else out_.print("<marker: function #%" PRIu64 ">\n", v);
-        break;
-      case marker_type::func_retaddr: out_.print("<marker: function return address 0x%" PRIx64 ">\n", v); break;
-      case marker_type::func_arg: out_.print("<marker: function argument 0x%" PRIx64 ">\n", v); break;
-      case marker_type::func_retval: out_.print("<marker: function return value 0x%" PRIx64 ">\n", v); break;
-      case marker_type::syscall_failed: out_.print("<marker: system call failed: %" PRIu64 ">\n", v); break;
-      case marker_type::syscall: out_.print("<marker: system call %" PRIu64 ">\n", v); break;
-      case marker_type::maybe_blocking_syscall: out_.print("<marker: maybe-blocking system call>\n"); break;
-      case marker_type::direct_thread_switch: out_.print("<marker: direct switch to thread %" PRIu64 ">\n", v); break;
-      case marker_type::syscall_trace_start:
-        out_.print("<marker: trace start for system call number %" PRIu64 ">\n", v);
-        break;
-      case marker_type::syscall_trace_end:
-        out_.print("<marker: trace end for system call number %" PRIu64 ">\n", v);
-        break;
-      case marker_type::context_switch_start:
-        out_.print("<marker: trace start for context switch type %" PRIu64 ">\n", v);
-        break;
-      case marker_type::context_switch_end:
-        out_.print("<marker: trace end for context switch type %" PRIu64 ">\n", v);
-        break;
-      case marker_type::core_wait: out_.print("<marker: wait for another core>\n"); break;
-      case marker_type::core_idle: out_.print("<marker: core is idle>\n"); break;
-      case marker_type::vector_length: out_.print("<marker: vector length %" PRIu64 " bytes>\n", v); break;
-      case marker_type::signal_number: out_.print("<marker: signal #%" PRIu64 ">\n", v); break;
-      case marker_type::uncompleted_instruction:
-        out_.print("<marker: uncompleted instruction, encoding 0x%" PRIx64 ">\n", v);
-        break;
-      default: out_.print("<marker: type %u; value %" PRIu64 ">\n", static_cast<unsigned>(item.marker()), v); break;
-    }
-  }
-
-  void data(const reference& item) {
-    const char* name = nullptr;
-    switch (item.type) {
-      case trace_type::thread_exit: out_.print("<thread W0.T%" PRIu64 " exited>\n", item.address); return;
-      case trace_type::read: name = "read"; break;
-      case trace_type::write: name = "write"; break;
-      case trace_type::instr_flush: name = "iflush"; break;
-      case trace_type::data_flush: name = "dflush"; break;
-      case trace_type::prefetch: name = "pref"; break;
-      case trace_type::prefetch_read_l1: name = "pref-r-L1"; break;
-      case trace_type::prefetch_read_l2: name = "pref-r-L2"; break;
-      case trace_type::prefetch_read_l3: name = "pref-r-L3"; break;
-      case trace_type::prefetch_nta: name = "pref-NTA"; break;
-      case trace_type::prefetch_read: name = "pref-r"; break;
-      case trace_type::prefetch_write: name = "pref-w"; break;
-      case trace_type::prefetch_instr: name = "pref-i"; break;
-      case trace_type::prefetch_read_l1_nt: name = "pref-r-L1-NT"; break;
-      case trace_type::prefetch_read_l2_nt: name = "pref-r-L2-NT"; break;
-      case trace_type::prefetch_read_l3_nt: name = "pref-r-L3-NT"; break;
-      case trace_type::prefetch_instr_l1: name = "pref-i-L1"; break;
-      case trace_type::prefetch_instr_l1_nt: name = "pref-i-L1-NT"; break;
-      case trace_type::prefetch_instr_l2: name = "pref-i-L2"; break;
-      case trace_type::prefetch_instr_l2_nt: name = "pref-i-L2-NT"; break;
-      case trace_type::prefetch_instr_l3: name = "pref-i-L3"; break;
-      case trace_type::prefetch_instr_l3_nt: name = "pref-i-L3-NT"; break;
-      case trace_type::prefetch_write_l1: name = "pref-w-L1"; break;
-      case trace_type::prefetch_write_l1_nt: name = "pref-w-L1-NT"; break;
-      case trace_type::prefetch_write_l2: name = "pref-w-L2"; break;
-      case trace_type::prefetch_write_l2_nt: name = "pref-w-L2-NT"; break;
-      case trace_type::prefetch_write_l3: name = "pref-w-L3"; break;
-      case trace_type::prefetch_write_l3_nt: name = "pref-w-L3-NT"; break;
-      case trace_type::hardware_prefetch: name = "pref-HW"; break;
-      default: out_.print("<entry type %u>\n", static_cast<unsigned>(item.type)); return;
-    }
-    out_.print("%-12s%2u byte(s) @ 0x%016" PRIx64 " by PC 0x%016" PRIx64 "\n", name, unsigned{item.size}, item.address,
-               item.pc);
-  }
-
-  void instruction(const reference& item) {
-    ++shown_instructions_;
-    out_.print("%-12s%2u byte(s) @ 0x%016" PRIx64, item.type == trace_type::instr_no_fetch ? "non-fetched" : "ifetch",
-               unsigned{item.size}, item.pc);
-    if (item.encoding == nullptr) {
-      out_.print(" %s\n", kind(item.type));
+  void show(const reference& item, const viewed_place& place) {
+    pass(item);
+    const bool is_marker = item.type == trace_type::marker, is_exit = item.type == trace_type::thread_exit;
+    const bool is_code = is_instruction(item.type) || item.type == trace_type::instr_no_fetch;
+    table_.number(records_).number(instructions_);
+    if (place.time == 0) table_.id(std::nullopt).text("-");
+    else table_.id(place.time).text(seconds(place.time - earliest_));
+    // VERSION and FILETYPE stand in front of the record that names the thread.
+    table_.id(place.tid == 0 ? std::nullopt : std::optional(place.tid)).id(place.window).text(what(item));
+    if (is_marker || is_exit) {
+      table_.empty().empty().empty();
+      if (is_text_) table_.text("").text(is_exit ? std::to_string(item.address) : marker_text(item));
+      else table_.text("").text("").id(item.address).empty().text("").text("").empty().text("").empty().text("");
+      table_.end_row();
       return;
     }
-    // The tool puts seven bytes on a line, and the rest on a second one.
-    std::string bytes, rest;
+    const known_code& code = code_at(item, is_code);
+    table_.id(item.size).text(code.pc);
+    if (is_code) table_.empty();
+    else table_.text(hexadecimal_of(item.address));
+    const std::string target = item.branch_target ? hexadecimal_of(*item.branch_target) : "";
+    table_.text(code.place);
+    if (is_text_) {
+      const std::string& said = code.text.empty() ? code.bytes : code.text;
+      table_.text(!is_code ? "" : target.empty() ? said : said + " -> " + target).end_row();
+      return;
+    }
+    table_.text("").empty();
+    if (target.empty()) table_.empty();
+    else table_.text(target);
+    table_.text(is_code ? code.bytes : "").text(code.name.module);
+    if (code.name.module.empty()) table_.empty();
+    else table_.text(hexadecimal_of(code.name.offset));
+    table_.text(code.name.symbol);
+    if (code.name.symbol.empty()) table_.empty();
+    else table_.number(code.name.into);
+    table_.text(is_code ? code.text : "").end_row();
+  }
+
+  void finish() { table_.finish(); }
+
+ private:
+  /// What is known of an instruction, of which most run more than once.
+  struct known_code {
+    bool has_name = false, has_text = false;
+    code_names::name name;
+    std::string pc, place, bytes, text;
+  };
+
+  const known_code& code_at(const reference& item, bool is_code) {
+    known_code& code = codes_[item.pc];
+    if (!code.has_name) {
+      code.has_name = true;
+      code.pc = hexadecimal_of(item.pc);
+      code.name = names_.find(item.pc);
+      if (!code.name.module.empty()) code.place = names_.text(item.pc);
+    }
+    if (!is_code || (code.has_text && !item.encoding_is_new)) return code;
+    code.has_text = true;
+    code.bytes.clear();
+    code.text.clear();
+    if (item.encoding == nullptr) return code;
     for (std::size_t i = 0; i < item.encoding_size; ++i) {
       char digits[4];
-      std::snprintf(digits, sizeof digits, "%02x ", std::to_integer<unsigned>(item.encoding[i]));
-      (i < 7 ? bytes : rest) += digits;
+      std::snprintf(digits, sizeof digits, "%s%02x", i == 0 ? "" : " ", std::to_integer<unsigned>(item.encoding[i]));
+      code.bytes += digits;
     }
-    std::string text = disassembler_.text({item.encoding, item.encoding_size}, item.pc);
-    if (item.type == trace_type::instr_taken_jump) text += " (taken)";
-    else if (item.type == trace_type::instr_untaken_jump) text += " (untaken)";
-    else if (version_ >= 5 && is_indirect_branch(item.type)) {
-      char target[40];
-      std::snprintf(target, sizeof target, " (target 0x%" PRIx64 ")", item.branch_target.value_or(0));
-      text += target;
-    }
-    out_.print(" %-21s%s\n", bytes.c_str(), text.c_str());
-    if (rest.empty()) return;
-    rest.pop_back();
-    prefix(item, records_);
-    out_.print("%44s%s\n", "", rest.c_str());
+    code.text = disassembler_.text({item.encoding, item.encoding_size}, item.pc);
+    return code;
   }
 
-  static const char* kind(trace_type type) {
-    switch (type) {
-      case trace_type::instr: return "non-branch";
-      case trace_type::instr_direct_jump: return "jump";
-      case trace_type::instr_indirect_jump: return "indirect jump";
-      case trace_type::instr_conditional_jump: return "conditional jump";
-      case trace_type::instr_taken_jump: return "taken conditional jump";
-      case trace_type::instr_untaken_jump: return "untaken conditional jump";
-      case trace_type::instr_direct_call: return "call";
-      case trace_type::instr_indirect_call: return "indirect call";
-      case trace_type::instr_return: return "return";
-      case trace_type::instr_no_fetch: return "non-fetched instruction";
-      default: return "sysenter";
+  static std::string seconds(std::uint64_t microseconds) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%" PRIu64 ".%06" PRIu64, microseconds / 1'000'000, microseconds % 1'000'000);
+    return text;
+  }
+  static std::string what(const reference& item) {
+    const char* const name =
+        item.type == trace_type::marker ? enumerator_name(item.marker()) : enumerator_name(item.type);
+    if (name != nullptr) return name;
+    return (item.type == trace_type::marker ? "marker " : "entry ") +
+           std::to_string(item.type == trace_type::marker ? item.size : static_cast<unsigned>(item.type));
+  }
+  std::string marker_text(const reference& item) {
+    const std::uint64_t value = item.address;
+    const marker_type type = item.marker();
+    if (type == marker_type::timestamp) {
+      std::string date;
+      (void)print_utc(std::back_inserter(date), value);
+      return date + " UTC";
     }
+    if (type == marker_type::syscall) {
+      const syscall_table table = (type_ & file_type::x86_64) != 0    ? syscall_table::x86_64
+                                  : (type_ & file_type::aarch64) != 0 ? syscall_table::aarch64
+                                                                      : syscall_table::none;
+      const std::string name(syscall_name(table, value));
+      return std::to_string(value) + (name.empty() ? "" : " " + name);
+    }
+    if (!is_hexadecimal(type)) return std::to_string(value);
+    const std::string place = names_.has_modules() && type != marker_type::filetype ? names_.text(value) : "";
+    const std::string digits = hexadecimal_of(value);
+    return place.empty() || place == digits ? digits : digits + " " + place;
   }
 
-  output& out_;
   disassembler disassembler_;
-  std::uint64_t records_ = 0, instructions_ = 0, shown_instructions_ = 0;
-  std::int64_t version_ = -1;
-  std::optional<std::uint64_t> type_, last_tid_;
-  std::uint64_t last_record_ = 0, version_record_ = 0, type_record_ = 0, time_ = 0, time_record_ = 0;
-  std::set<std::uint64_t> headed_;
-  std::map<std::uint64_t, std::uint64_t> windows_;
+  std::uint64_t type_, earliest_;
+  code_names& names_;
+  bool is_text_;
+  table table_;
+  std::uint64_t records_ = 0, instructions_ = 0;
+  std::unordered_map<std::uint64_t, known_code> codes_;
 };
 
 /// The folder of a split set with that window; the first when there is none, or none was asked for.
@@ -325,20 +259,21 @@ const trace_folder& folder_of_window(const std::vector<trace_folder>& folders,
   return folders.front();
 }
 
-}  // namespace
-
-int view(const arguments& asked) {
-  const std::vector<trace_folder> folders = folders_at(asked.path());
-  if (folders.empty()) return report_error(asked.path(), "no memtraces are here");
-  output out(asked.output);
-  int code = success;
+/// The threads of a trace and the time up to which they are merged.
+struct merged_threads {
   std::vector<std::unique_ptr<input>> inputs;
-  std::optional<viewer> shown;
-  // The tool takes one folder at a time: of a split set the first window.
-  choice wanted(asked);
-  const trace_folder& folder = folder_of_window(folders, asked.window);
-  if (&folder == &folders.front() && !asked.window) note_first_folder(folders);
-  for (const std::string& path : folder.files) {
+  std::uint64_t file_type = 0;
+  int code = success;
+
+  [[nodiscard]] std::uint64_t earliest() const {
+    std::uint64_t least = ~std::uint64_t{0};
+    for (const auto& one : inputs) {
+      if (one->time != 0) least = std::min(least, one->time);
+    }
+    return least;
+  }
+
+  void add(const std::string& path) {
     loaded_file file(path);
     const auto head = read_final_header(file.bytes());
     if (!head || head->address_size != 8) {
@@ -346,44 +281,89 @@ int view(const arguments& asked) {
                                 : head       ? trace_error{errc::unsupported_type, 0}
                                              : head.error();
       code = report_error(path, error, detail_of(path, error));
-      continue;
+      return;
     }
     const trace_error damage = file.error() ? file.error() : damage_of(file.bytes());
     if (damage) code = report_error(path, damage, detail_of(path, damage));
-    if (!shown) shown.emplace(out, head->file_type);
+    if (inputs.empty()) file_type = head->file_type;
     inputs.push_back(std::make_unique<input>(std::move(file)));
     inputs.back()->time = inputs.back()->first_time();
   }
-  if (!shown) return out.close(code);
-  std::uint64_t left = asked.limit.value_or(~std::uint64_t{0});
-  // The thread with the earliest time goes on until a TIMESTAMP that does not lie before that of another; of several
-  // with the same time the first goes first.
-  std::set<std::pair<std::uint64_t, std::size_t>> waiting;
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (inputs[i]->head()) waiting.emplace(inputs[i]->time, i);
-  }
-  while (left != 0 && !waiting.empty()) {
-    const std::size_t number = waiting.extract(waiting.begin()).value().second;
-    input* const now = inputs[number].get();
-    const std::uint64_t next = waiting.empty() ? ~std::uint64_t{0} : waiting.begin()->first;
-    for (bool first = true; now->head() && left != 0; first = false) {
-      if (!first && now->head()->is_marker(marker_type::timestamp)) {
-        now->time = now->head()->address;
-        if (now->time >= next) break;
-      }
-      if (wanted.has(now->place().window(), now->place().tid())) {
-        shown->show(*now->head());
-        --left;
-      } else {
-        shown->pass(*now->head());
-      }
-      now->advance();
+
+  /// Gives each record to `show(input)` or, when it was not asked for, to `pass(input)`, until `show` gave `limit` of
+  /// them. The thread with the earliest time goes on until a TIMESTAMP that does not lie before that of another; of
+  /// several with the same time the first goes first.
+  template <class Show, class Pass>
+  void for_each(choice& wanted, std::uint64_t limit, Show&& show, Pass&& pass) {
+    std::set<std::pair<std::uint64_t, std::size_t>> waiting;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      if (inputs[i]->head()) waiting.emplace(inputs[i]->time, i);
     }
-    if (now->head()) waiting.emplace(now->time, number);
+    while (limit != 0 && !waiting.empty()) {
+      const std::size_t number = waiting.extract(waiting.begin()).value().second;
+      input& now = *inputs[number];
+      const std::uint64_t next = waiting.empty() ? ~std::uint64_t{0} : waiting.begin()->first;
+      for (bool first = true; now.head() && limit != 0; first = false) {
+        if (!first && now.head()->is_marker(marker_type::timestamp)) {
+          now.time = now.head()->address;
+          if (now.time >= next) break;
+        }
+        if (wanted.has(now.place().window(), now.place().tid())) {
+          show(now);
+          --limit;
+        } else {
+          pass(now);
+        }
+        now.advance();
+      }
+      if (now.head()) waiting.emplace(now.time, number);
+    }
   }
-  code = wanted.finish(code);
-  shown->finish();
-  return out.close(code);
+};
+
+void view_as_drmemtrace(merged_threads& threads, choice& wanted, std::uint64_t limit, output& out) {
+  as_drmemtrace::viewer shown(out, threads.file_type);
+  threads.for_each(
+      wanted, limit, [&](const input& now) { shown.show(*now.head()); },
+      [&](const input& now) { shown.pass(*now.head()); });
+  shown.finish();
+}
+
+int view_as_table(const arguments& asked, merged_threads& threads, choice& wanted, std::uint64_t limit, output& out) {
+  code_names names;
+  const int code = names.open(asked);
+  const std::uint64_t earliest = threads.earliest();
+  if (asked.format == "text" && earliest != ~std::uint64_t{0}) {
+    std::string begin;
+    (void)print_utc(std::back_inserter(begin), earliest);
+    out.write("times after " + begin + " UTC\n");
+  }
+  viewer shown(out, asked, threads.file_type, earliest, names);
+  threads.for_each(
+      wanted, limit,
+      [&](const input& now) { shown.show(*now.head(), {now.place().tid(), now.place().window(), now.time}); },
+      [&](const input& now) { shown.pass(*now.head()); });
+  shown.finish();
+  return code;
+}
+
+}  // namespace
+
+int view(const arguments& asked) {
+  const std::vector<trace_folder> folders = folders_at(asked.path());
+  if (folders.empty()) return report_error(asked.path(), "no memtraces are here");
+  output out(asked.output);
+  merged_threads threads;
+  // One folder at a time: of a split set the first window.
+  choice wanted(asked);
+  const trace_folder& folder = folder_of_window(folders, asked.window);
+  if (&folder == &folders.front() && !asked.window) note_first_folder(folders);
+  for (const std::string& path : folder.files) threads.add(path);
+  if (threads.inputs.empty()) return out.close(threads.code);
+  const std::uint64_t limit = asked.limit.value_or(~std::uint64_t{0});
+  if (asked.as == "drmemtrace") view_as_drmemtrace(threads, wanted, limit, out);
+  else if (view_as_table(asked, threads, wanted, limit, out) != success) threads.code = bad_input;
+  return out.close(wanted.finish(threads.code));
 }
 
 }  // namespace cli::memtrace

@@ -1,163 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
+// info of uftrace directories: what was recorded, where, and its tasks.
 #include "uftrace_data.hpp"
 
 #include <algorithm>
-#include <cstring>
+#include <cstdlib>
+#include <ctime>
+#include <iterator>
+#include <optional>
+#include <tuple>
 #include <unordered_set>
+#include <utility>
 
 #include <backsight/core/escape.hpp>
+
+#include "as/uftrace/info.hpp"
+#include "table.hpp"
 
 namespace cli {
 
 using namespace backsight;
 
 namespace {
-
-/// `# KEY                 : VALUE`.
-void add_line(text_out& out, const char* key, std::string_view value) {
-  add_format(out.text(), "# %-20s: ", key);
-  out.text() += value;
-  out.line();
-}
-
-/// The parts of a value such as `19.4 / 23.5 GB (free / total)`.
-std::string_view number_at(std::string_view text, std::size_t index) {
-  for (; index != 0; --index) {
-    const std::size_t slash = text.find('/');
-    if (slash == std::string_view::npos) return {};
-    text.remove_prefix(slash + 1);
-  }
-  while (text.starts_with(' ')) text.remove_prefix(1);
-  return text.substr(0, text.find_first_of(" /("));
-}
-
-std::string exit_status(std::string_view text) {
-  const auto status = static_cast<unsigned>(text::take_number(text, 10).value_or(0));
-  if (status == 65536) return "terminated by finish trigger";
-  if ((status & 0x7f) == 0) return "exited with code: " + std::to_string(status >> 8 & 0xff);
-  const int signal = static_cast<int>(status & 0x7f);
-  return "terminated by signal: " + std::to_string(signal) + " (" + ::strsignal(signal) + ")";
-}
-
-std::string fixed3(std::string_view seconds) {
-  std::string text;
-  add_format(text, "%.3f", std::strtod(std::string(seconds).c_str(), nullptr));
-  return text;
-}
-
-void print_system(const uftrace::info& info, text_out& out) {
-  out.text() += "# system information\n# ==================\n";
-  if (info.has_item(13)) add_line(out, "program version", info.value("uftrace_version"));
-  if (info.has_item(11)) add_line(out, "recorded on", info.value("record_date"));
-  if (info.has_item(3)) add_line(out, "cmdline", info.value("cmdline"));
-  if (info.has_item(4)) {
-    const std::string_view count = info.value("cpuinfo", "nr_cpus");
-    add_line(out, "cpu info", info.value("cpuinfo", "desc"));
-    add_line(out, "number of cpus",
-             std::string(number_at(count, 0)) + " / " + std::string(number_at(count, 1)) + " (online / possible)");
-  }
-  if (info.has_item(5)) add_line(out, "memory info", info.value("meminfo"));
-  if (info.has_item(9)) {
-    std::string text;
-    for (std::size_t i = 0; i < 3; ++i) {
-      add_format(text, "%s%.2f", i == 0 ? "" : " / ",
-                 std::strtod(std::string(number_at(info.value("loadinfo"), i)).c_str(), nullptr));
-    }
-    add_line(out, "system load", text + " (1 / 5 / 15 min)");
-  }
-  if (info.has_item(6)) {
-    add_line(out, "kernel version", info.value("osinfo", "kernel"));
-    add_line(out, "hostname", info.value("osinfo", "hostname"));
-    add_line(out, "distro", info.value("osinfo", "distro"));
-  }
-  if (info.has_item(15)) {
-    std::string_view rest = info.value("sysctl");
-    for (const char* name : {"perf_event_paranoid", "kptr_restrict"}) {
-      const std::size_t at = rest.find(name);
-      if (at == std::string_view::npos) continue;
-      std::string_view value = rest.substr(at + std::strlen(name) + 1);
-      add_line(out, name, value.substr(0, value.find(' ')));
-    }
-  }
-}
-
-void print_process(const uftrace::recording& recording, text_out& out) {
-  const uftrace::info& info = recording.info;
-  out.text() += "#\n# process information\n# ===================\n";
-  if (info.has_item(7)) {
-    add_line(out, "number of tasks", info.value("taskinfo", "nr_tid"));
-    std::string list;
-    const auto names = final_names(recording);
-    for (std::size_t i = 0; i < recording.data.size(); ++i) {
-      if (i != 0) list += ", ";
-      list += std::to_string(recording.data[i].tid) + "(" + names[i] + ")";
-    }
-    add_line(out, "task list", list);
-  }
-  if (info.has_item(0)) add_line(out, "exe image", info.value("exename"));
-  if (info.has_item(1)) add_line(out, "build id", info.value("build_id"));
-  if (info.has_item(10)) {
-    for (const auto& [key, label] : {std::pair{"argspec", "arguments"}, std::pair{"retspec", "return values"}}) {
-      const std::string_view spec = info.value(key);
-      if (!spec.empty()) add_line(out, label, spec);
-    }
-    if (recording.values.all_automatic) add_line(out, "auto-args", "true");
-  }
-  if (info.has_item(12)) add_line(out, "pattern", info.value("pattern_type"));
-  if (info.has_item(2)) add_line(out, "exit status", exit_status(info.value("exit_status")));
-  if (info.has_item(11)) add_line(out, "elapsed time", info.value("elapsed_time"));
-  if (info.has_item(8)) {
-    const auto use = [&](const char* name) { return info.value("usageinfo", name); };
-    const auto pair = [&](const char* name) {
-      return std::string(number_at(use(name), 0)) + " / " + std::string(number_at(use(name), 1));
-    };
-    add_line(out, "cpu time", fixed3(use("systime")) + " / " + fixed3(use("usrtime")) + " sec (sys / user)");
-    add_line(out, "context switch", pair("ctxsw") + " (voluntary / involuntary)");
-    add_line(out, "max rss", std::string(use("maxrss")) + " KB");
-    add_line(out, "page fault", pair("pagefault") + " (major / minor)");
-    add_line(out, "disk iops", pair("iops") + " (read / write)");
-  }
-}
-
-void print_tasks(const uftrace::recording& recording, text_out& out) {
-  std::string& text = out.text();
-  add_format(text, "#%23s  %5s  %9s  %-16s  %s", "TIMESTAMP     ", "FLAGS", "   TID   ", "TASK", "DATA SIZE");
-  out.line();
-  std::vector<std::uint32_t> order(recording.tasks.size());
-  for (std::uint32_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::sort(order.begin(), order.end(),
-            [&](std::uint32_t a, std::uint32_t b) { return recording.tasks[a].tid < recording.tasks[b].tid; });
-  std::vector<std::uint64_t> first(recording.data.size(), ~std::uint64_t{0});
-  for (const uftrace::perf_data& file : recording.perf) {
-    uftrace::perf_source source(recording, file.bytes);
-    while (source.next())
-      first[source.current().data_index] = std::min(first[source.current().data_index], source.current().time);
-  }
-  const auto names = final_names(recording);
-  std::unordered_set<std::uint32_t> starters;
-  for (const uftrace::session& s : recording.sessions) starters.insert(s.pid);
-  for (const std::uint32_t i : order) {
-    const uftrace::task& t = recording.tasks[i];
-    const auto data = recording.data_index.find(t.tid);
-    std::uint64_t time = t.time;
-    std::uint64_t size = 0;
-    std::string comm = t.comm;
-    if (data != recording.data_index.end()) {
-      time = std::min(time, first[data->second]);
-      size = recording.data[data->second].bytes.size();
-      comm = names[data->second];
-    }
-    const bool starts = starters.contains(t.tid);
-    const std::string flags = std::string(t.tid == t.pid ? "F" : "") + (starts ? "S" : "");
-    add_format(text, " %13llu.%09llu  %-5s  [%7u]  %-16s ", static_cast<unsigned long long>(time / 1'000'000'000),
-               static_cast<unsigned long long>(time % 1'000'000'000), flags.c_str(), t.tid, comm.c_str());
-    if (size != 0) {
-      add_format(text, " %5llu.%03llu MB", static_cast<unsigned long long>(size / 1024 / 1024),
-                 static_cast<unsigned long long>(std::min<std::uint64_t>(size / 1024 % 1024, 999)));
-    }
-    out.line();
-  }
-}
 
 void print_json(const uftrace::recording& recording, text_out& out) {
   std::string& text = out.text();
@@ -188,6 +51,168 @@ void print_json(const uftrace::recording& recording, text_out& out) {
   out.line();
 }
 
+/// A task as its row tells it.
+struct told_task {
+  const uftrace::task* task = nullptr;
+  std::string name;
+  std::uint64_t time = 0;   ///< of its line
+  std::uint64_t bytes = 0;  ///< of its records
+  bool starts_program = false;
+};
+
+std::vector<told_task> tasks_of(const uftrace::recording& recording) {
+  const auto names = final_names(recording);
+  std::unordered_set<std::uint32_t> starters;
+  for (const uftrace::session& one : recording.sessions) starters.insert(one.pid);
+  std::vector<told_task> all;
+  for (const uftrace::task& one : recording.tasks) {
+    told_task made{.task = &one, .name = one.comm, .time = one.time, .starts_program = starters.contains(one.tid)};
+    const auto data = recording.data_index.find(one.tid);
+    if (data != recording.data_index.end()) {
+      made.bytes = recording.data[data->second].bytes.size();
+      made.name = names[data->second];
+    }
+    all.push_back(std::move(made));
+  }
+  std::ranges::stable_sort(all, {}, [](const told_task& one) { return std::pair(one.time, one.task->tid); });
+  return all;
+}
+
+/// The earliest time that is told of its programs and tasks.
+std::uint64_t begin_of(const uftrace::recording& recording) {
+  std::uint64_t first = ~std::uint64_t{0};
+  for (const uftrace::session& one : recording.sessions) first = std::min(first, one.start_time);
+  for (const uftrace::task& one : recording.tasks) first = std::min(first, one.time);
+  return first;
+}
+
+/// Seconds since 1970 of the moment at which the trace's clock was 0; none where the recorder did not tell it.
+std::optional<std::uint64_t> clock_begin(const uftrace::info& info) {
+  std::string_view text = info.value("utc_offset");
+  return text::take_number(text, 10);
+}
+
+std::string utc_text(std::uint64_t seconds, std::uint64_t nanoseconds) {
+  const auto time = static_cast<std::time_t>(seconds + nanoseconds / 1'000'000'000);
+  std::tm parts{};
+  char text[64];
+  if (::gmtime_r(&time, &parts) == nullptr || std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &parts) == 0)
+    return {};
+  std::string date = text;
+  add_format(date, ".%06llu UTC", static_cast<unsigned long long>(nanoseconds % 1'000'000'000 / 1000));
+  return date;
+}
+
+std::string seconds_text(std::uint64_t nanoseconds) {
+  std::string text;
+  add_format(text, "%llu.%09llu", static_cast<unsigned long long>(nanoseconds / 1'000'000'000),
+             static_cast<unsigned long long>(nanoseconds % 1'000'000'000));
+  return text;
+}
+
+void print_task_table(const arguments& asked, const uftrace::recording& recording, output& out,
+                      std::string_view indent) {
+  const auto tasks = tasks_of(recording);
+  const std::uint64_t begin = begin_of(recording);
+  table rows(out, asked.format,
+             {{.key = "time_ns", .not_in_text = true},
+              {.key = "after s", .width = 12, .text_only = true},
+              {.key = "process", .width = 8},
+              {.key = "thread", .width = 8},
+              {.key = "parent", .width = 8},
+              {.key = "bytes", .width = 10},
+              {.key = "starts_program", .width = 14, .narrow = "starts"},
+              {.key = "name", .is_left = true, .is_name = true}},
+             {.indent = indent, .gap = "  "});
+  for (const told_task& one : tasks) {
+    rows.id(one.time).text(seconds_text(one.time - begin)).id(one.task->pid).id(one.task->tid);
+    rows.id(one.task->parent == 0 ? std::nullopt : std::optional<std::uint64_t>(one.task->parent));
+    rows.number(one.bytes).flag(one.starts_program).text(one.name).end_row();
+  }
+  rows.finish();
+}
+
+/// What is told of a recording, by name.
+std::vector<std::pair<std::string, std::string>> facts_of(const uftrace::recording& recording) {
+  const uftrace::info& info = recording.info;
+  std::vector<std::pair<std::string, std::string>> facts;
+  const auto add = [&](std::string name, std::string_view value) {
+    if (!value.empty()) facts.emplace_back(std::move(name), std::string(value));
+  };
+  add("format", "uftrace, version " + std::to_string(info.version) +
+                    (info.byte_order == order::little ? ", little-endian" : ", big-endian") +
+                    (info.is_64 ? ", 64 bits" : ", 32 bits"));
+  if (const auto begin = clock_begin(info); begin && !recording.tasks.empty())
+    add("begin", utc_text(*begin, begin_of(recording)));
+  add("recorded", info.value("record_date"));
+  add("elapsed", info.value("elapsed_time"));
+  add("by", std::string(info.value("uftrace_version").empty() ? "" : "uftrace ") +
+                std::string(info.value("uftrace_version")));
+  add("command", info.value("cmdline"));
+  add("program", info.value("exename"));
+  add("build id", info.value("build_id"));
+  add("arguments", info.value("argspec"));
+  add("return values", info.value("retspec"));
+  add("patterns", info.value("pattern_type"));
+  if (const std::string_view status = info.value("exit_status"); !status.empty())
+    add("exit", as_uftrace::exit_status(status));
+  add("machine", info.value("osinfo", "hostname"));
+  add("system", info.value("osinfo", "distro"));
+  add("kernel", info.value("osinfo", "kernel"));
+  add("cpu", info.value("cpuinfo", "desc"));
+  add("cpus", info.value("cpuinfo", "nr_cpus"));
+  add("memory", info.value("meminfo"));
+  add("load", info.value("loadinfo"));
+  add("settings", info.value("sysctl"));
+  for (const auto& [key, name, unit] :
+       {std::tuple{"systime", "kernel time", " s"}, std::tuple{"usrtime", "user time", " s"},
+        std::tuple{"ctxsw", "switches", ""}, std::tuple{"maxrss", "resident", " KB at most"},
+        std::tuple{"pagefault", "page faults", ""}, std::tuple{"iops", "disk", ""}}) {
+    const std::string_view value = info.value("usageinfo", key);
+    if (!value.empty()) add(name, std::string(value) + unit);
+  }
+  std::uint64_t bytes = 0;
+  for (const uftrace::task_data& one : recording.data) bytes += one.bytes.size();
+  add("records", with_thousands(std::to_string(bytes)) + " bytes of " + std::to_string(recording.data.size()) +
+                     " threads, " + std::to_string(recording.perf.size()) + " files of the scheduler");
+  return facts;
+}
+
+void print_facts(const arguments& asked, const uftrace::recording& recording, output& out) {
+  const auto facts = facts_of(recording);
+  if (asked.format != "text") {
+    table rows(out, asked.format, {{.key = "name"}, {.key = "value"}});
+    for (const auto& [name, value] : facts) rows.text(name).text(value).end_row();
+    return rows.finish();
+  }
+  std::string line;
+  for (const auto& [name, value] : facts) {
+    line = name;
+    line.resize(std::max<std::size_t>(14, name.size() + 2), ' ');
+    text::shown(std::back_inserter(line), value);
+    out.write(line + '\n');
+  }
+  out.print("tasks         %zu\n", recording.tasks.size());
+  print_task_table(asked, recording, out, "  ");
+}
+
+void print_as_uftrace(const arguments& asked, const uftrace::recording& recording, output& to) {
+  std::string text;
+  const auto names = final_names(recording);
+  if (asked.by_task) {
+    as_uftrace::print_tasks(recording, names, text);
+  } else {
+    as_uftrace::print_system(recording.info, text);
+    as_uftrace::print_process(recording, names, text);
+    if (!recording.note.empty()) {
+      text += "#\n# extra note information\n# ======================\n";
+      text += recording.note;
+    }
+    text += '\n';
+  }
+  to.write(text);
+}
+
 }  // namespace
 
 int uftrace_info(const arguments& from) {
@@ -195,21 +220,17 @@ int uftrace_info(const arguments& from) {
   if (const int code = open_uftrace(from, data); code != success) return code;
   output to(from.output);
   check_data(data);
-  {
+  const uftrace::recording& recording = data.recording();
+  if (!from.as.empty()) {
+    print_as_uftrace(from, recording, to);
+  } else if (from.by_task) {
+    print_task_table(from, recording, to, "");
+  } else if (from.format == "json") {
     text_out out(to);
-    if (from.format == "json") {
-      print_json(data.recording(), out);
-    } else if (from.by_task) {
-      print_tasks(data.recording(), out);
-    } else {
-      print_system(data.recording().info, out);
-      print_process(data.recording(), out);
-      if (!data.recording().note.empty()) {
-        out.text() += "#\n# extra note information\n# ======================\n";
-        out.text() += data.recording().note;
-      }
-      out.line();
-    }
+    print_json(recording, out);
+  } else {
+    print_facts(from, recording, to);
+    if (from.format == "text" && !recording.note.empty()) to.write("\n" + std::string(recording.note));
   }
   return data.finish(to, success);
 }

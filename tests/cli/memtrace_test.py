@@ -40,6 +40,10 @@ def rows(*words):
     return json.loads(run(*words, "--format", "json")[0])["rows"]
 
 
+def viewed(*words):
+    return [json.loads(line) for line in run("view", *words, "--format", "json")[0].splitlines()]
+
+
 def traces():
     """Final traces with their folders: those of the tests, and of the corpus."""
     found = [SINGLE, YIELD, "memtrace/sig"]
@@ -98,19 +102,45 @@ class Chosen(unittest.TestCase):
         self.assertTrue(all("window_id" not in line for line in whole[:-len(parts)]))
 
     def test_view_numbers_records_as_in_the_whole_trace(self):
-        whole = [line for line in run("view", SINGLE)[0].splitlines() if " ifetch " in line or "read " in line]
-        part = [line for line in run("view", SINGLE, "--window", "2")[0].splitlines() if " ifetch " in line or "read " in line]
+        whole, part = viewed(SINGLE), viewed(SINGLE, "--window", "2")
         at = whole.index(part[0])
         self.assertGreater(at, 0)
         self.assertEqual(whole[at:at + len(part)], part)
         counted = rows("working-set", SINGLE, "--window", "2")[0]
-        self.assertIn(f"{counted['instructions']:>15} : total instructions", run("view", SINGLE, "--window", "2")[0])
+        self.assertEqual(sum(1 for row in part if row["what"].startswith("instr")), counted["instructions"])
+        self.assertEqual(sum(1 for row in part if row["what"] == "read"), counted["loads"])
+        self.assertEqual([row["record"] for row in whole], list(range(1, len(whole) + 1)))
+
+    def test_view_shows_what_the_records_hold(self):
+        for trace in traces()[:3]:
+            got = collections.Counter((row["tid"], row["window"], row["size"], int(row["address"] or row["pc"], 16)) for row in viewed(trace)
+                                      if row["pc"] and row["what"] != "instr_no_fetch")
+            want = collections.Counter((tid, window, size, address) for tid, window, _, size, address in references(trace))
+            self.assertEqual(got, want, trace)
 
     def test_view_of_a_thread_shows_no_other(self):
-        tid = "24340"
-        lines = run("view", YIELD, "--thread", tid)[0].splitlines()
-        self.assertGreater(len(lines), 100)
-        self.assertEqual({match[1] for line in lines if (match := re.search(r"W0\.T(\d+)", line))}, {tid})
+        tid = 24340
+        got = viewed(YIELD, "--thread", str(tid))
+        self.assertGreater(len(got), 100)
+        self.assertEqual({row["tid"] for row in got}, {tid})
+
+    def test_view_has_the_times_and_markers_of_the_trace(self):
+        lines = run("view", YIELD)[0].splitlines()
+        self.assertRegex(lines[0], r"^times after \d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{6} UTC$")
+        self.assertEqual(lines[1].split(), "record instr after s thread window what size pc address place detail".split())
+        self.assertTrue(all("UTC" in line for line in lines if re.search(r"  timestamp  ", line)))
+        self.assertTrue(any(re.search(r"  syscall  .* 24 sched_yield$", line) for line in lines))
+        got = viewed(YIELD)
+        times = [row["time_us"] for row in got if row["what"] == "timestamp"]
+        self.assertEqual(times, [row["value"] for row in got if row["what"] == "timestamp"])
+        table = list(csv.DictReader(io.StringIO(run("view", YIELD, "--format", "csv", "--limit", "50")[0])))
+        self.assertEqual([row["what"] for row in table], [row["what"] for row in got[:50]])
+
+    def test_view_as_the_tool_is_asked_for(self):
+        text = run("view", SINGLE, "--as", "drmemtrace")[0]
+        self.assertTrue(text.startswith("Output format:\n<--record#-> <--instr#->: <Wrkld.Tid> <record details>\n"))
+        self.assertIn("View tool results:", text)
+        self.assertIn("--format", run("view", SINGLE, "--as", "drmemtrace", "--format", "json", code=2)[1])
 
     def test_one_window_is_cut_into_a_file(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -122,7 +152,7 @@ class Chosen(unittest.TestCase):
             self.assertEqual(rows("opcodes", files[0]), rows("opcodes", SINGLE, "--window", "2"))
 
     def test_what_there_is_nothing_of_is_said(self):
-        for command in ANALYSES + ("counts", "view", "dump"):
+        for command in ANALYSES + ("counts", "view", "dump", "windows"):
             out, err = run(command, SINGLE, "--window", "77", code=2)
             self.assertEqual(out, "", command)
             self.assertIn("nothing of window 77", err)
@@ -174,7 +204,7 @@ class Analyses(unittest.TestCase):
         self.assertEqual(len(rows("hot", YIELD, "--limit", "3")), 3)
 
     def test_reuse_is_the_depth_in_a_list_of_the_lines_used_last(self):
-        for trace in (SINGLE, YIELD, "memtrace/sig"):
+        for trace in traces():
             lists, all_of, data_of = collections.defaultdict(list), collections.Counter(), collections.Counter()
             count = 0
             for tid, _, kind, _, address in references(trace):

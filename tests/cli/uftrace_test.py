@@ -3,6 +3,9 @@
 
     uftrace_test.py PROGRAM DATA
 """
+import csv
+import datetime
+import io
 import os
 import re
 import shutil
@@ -65,6 +68,26 @@ class Uftrace(unittest.TestCase):
         self.assertEqual(times("~"), everything)
         for text in ("5us", "5parsecs~", "us~", "1.5~2x"):
             self.assertIn("-r wants START~STOP", self.run_it("replay", "-r", text, self.folder, code=2)[1], text)
+
+    def test_info_tells_what_was_recorded_and_as_the_tool_what_that_tells(self):
+        self.copy()
+        text, _ = self.run_it("info", self.folder)
+        self.assertTrue(text.startswith("format        uftrace, version 4, little-endian, 64 bits\n"))
+        # The clock's zero and the time of the first task, as task.txt and info have them.
+        with open(os.path.join(self.folder, "info"), "rb") as file:
+            offset = int(re.search(rb"utc_offset:(\d+)", file.read())[1])
+        with open(os.path.join(self.folder, "task.txt")) as file:
+            seconds, nanoseconds = re.search(r"timestamp=(\d+)\.(\d+)", file.read()).groups()
+        begin = datetime.datetime.fromtimestamp(offset + int(seconds), datetime.timezone.utc)
+        self.assertIn(f"begin         {begin:%Y-%m-%d %H:%M:%S}.{int(nanoseconds) // 1000:06} UTC\n", text)
+        rows = list(csv.DictReader(io.StringIO(self.run_it("info", "--task", "--format", "csv", self.folder)[0])))
+        self.assertEqual([(row["process"], row["thread"], row["starts_program"], row["name"]) for row in rows], [("16767", "16767", "yes", "single-pg")])
+        self.assertEqual(int(rows[0]["bytes"]), os.path.getsize(os.path.join(self.folder, "16767.dat")))
+        facts = {row["name"]: row["value"] for row in csv.DictReader(io.StringIO(self.run_it("info", "--format", "csv", self.folder)[0]))}
+        self.assertEqual((facts["exit"], facts["program"]), ("exited with code: 40", "/opt/app/single-pg"))
+        self.assertTrue(self.run_it("info", "--as", "uftrace", self.folder)[0].startswith("# system information\n"))
+        self.assertIn("TIMESTAMP", self.run_it("info", "--as", "uftrace", "--task", self.folder)[0])
+        self.assertIn("--format", self.run_it("info", "--as", "uftrace", "--format", "json", self.folder, code=2)[1])
 
     def test_a_library_of_an_unknown_session_is_said(self):
         self.copy()

@@ -570,7 +570,7 @@ class Damage(InFolder):
     def test_the_folders_that_an_imitated_tool_leaves_out_are_told(self):
         for window in (0, 1, 2):
             self.put(f"set/window.{window:04}/a.trace", trace(1, (window, 3)))
-        for command in (["counts", "--as", "drmemtrace"], ["view"]):
+        for command in (["counts", "--as", "drmemtrace"], ["view"], ["view", "--as", "drmemtrace"]):
             done = run(*command, self.path("set"))
             self.assertEqual(done.returncode, 0)
             self.assertIn(b"window.0000: the first of 3 folders", done.stderr)

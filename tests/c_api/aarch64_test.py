@@ -4,7 +4,8 @@
     aarch64_test.py EXAMPLES INCLUDE BOOST WORK
 
 Runs c_api_test without other processes (qemu-user has no ptrace), the soak for two seconds, and the capture of the registers that callees
-preserve. Without aarch64-linux-gnu-g++ or qemu-aarch64 it says so and ends with 77, which ctest takes for "skipped"."""
+preserve. Without aarch64-linux-gnu-g++ or qemu-aarch64 it says so and ends with 77, which ctest takes for "skipped". Debian's
+packages g++-aarch64-linux-gnu and g++-multilib, which others of the tests use, exclude each other."""
 import os
 import shutil
 import sys

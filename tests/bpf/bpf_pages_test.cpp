@@ -82,14 +82,14 @@ class both_forms {
 cfi::table rows_at(const std::vector<std::uint64_t>& begins, std::uint64_t kinds, bool holes = false) {
   cfi::cie common;
   common.return_address_register = 16;
-  auto made = cfi::build_table_of_rows<arch>({}, {}, [&](auto&& take) {
+  auto made = cfi::build_table_of_rows<arch>({}, {}, [&](auto&& add) {
     for (std::size_t i = 0; i + 1 < begins.size(); ++i) {
       cfi::row r;
       r.begin = begins[i];
       r.end = holes && i % 3 == 0 ? begins[i] + 1 : begins[i + 1];
       r.cfa = {cfi::cfa_kind::register_offset, 7, static_cast<std::int64_t>(8 * (1 + i * 7 % kinds)), {}};
       (void)r.rules.set({16, cfi::rule_kind::at_cfa_offset, 0, -8});
-      take(r, common, byte_view{});
+      add(r, common, byte_view{});
     }
   });
   REQUIRE(made);

@@ -38,13 +38,13 @@ struct row_window {
   }
 };
 
-/// Takes the rows that begin in a bucket, which is `bytes` long: on_gap(start, id) and on_rule(start, rule), start
+/// Reads the rows that begin in a bucket, which is `bytes` long: on_gap(start, id) and on_rule(start, rule), start
 /// counted from `begin`. An aligned gap with the rule `entry` behind it is one row with that one where may_join(the
 /// start of that one).
 // Inline always: out of line, what the callbacks count lies in memory, and building a table takes 4 % more instructions
 // (GCC 12).
 template <class Reader, class MayJoin, class OnGap, class OnRule>
-[[gnu::always_inline]] inline void take_bucket(row_window<Reader>& from, std::uint64_t begin, std::uint64_t bytes,
+[[gnu::always_inline]] inline void read_bucket(row_window<Reader>& from, std::uint64_t begin, std::uint64_t bytes,
                                                std::uint32_t entry, MayJoin&& may_join, OnGap&& on_gap,
                                                OnRule&& on_rule) {
   row_window<Reader> at = from;  // A local one stays in registers.
@@ -62,7 +62,7 @@ template <class Reader, class MayJoin, class OnGap, class OnRule>
 }
 
 /// Cuts rows into runs of units, each of one bucket or more: a run ends where the next row is `reach` units away. For
-/// each run on_run(begin), and for each of its units on_unit(begin), which takes the rows that begin in the `bytes`
+/// each run on_run(begin), and for each of its units on_unit(begin), which reads the rows that begin in the `bytes`
 /// from there on, until one is false; gives whether none was.
 template <class Reader, class OnRun, class OnUnit>
 [[nodiscard]] bool for_each_unit(row_window<Reader>& at, std::uint64_t bytes, std::uint64_t reach, OnRun&& on_run,

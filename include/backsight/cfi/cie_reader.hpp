@@ -32,7 +32,7 @@ class long_cies {
     const auto e = from.entry_at(offset);
     return e && e->end - e->offset > longest_short ? e->end - e->offset : 0;
   }
-  [[nodiscard]] bool take(std::uint64_t bytes) noexcept {
+  [[nodiscard]] bool spend(std::uint64_t bytes) noexcept {
     if (bytes > left_) return false;
     left_ -= bytes;
     return true;
@@ -58,7 +58,7 @@ class cie_reader {
     offset_ = offset;
     if (const auto known = kept_.find(offset); known != kept_.end()) return last_ = known->second;
     const std::uint64_t length = long_cies::length(section_, offset);
-    if (length != 0 && !long_.take(length)) return last_ = {errc::capacity, offset};
+    if (length != 0 && !long_.spend(length)) return last_ = {errc::capacity, offset};
     last_ = section_.cie_at(offset);
     if (length != 0 || kept_.size() < long_cies::most_short) kept_.emplace(offset, last_);
     return last_;
@@ -90,7 +90,7 @@ class cie_loader {
       return note(offset, kept.error);
     }
     const std::uint64_t length = long_cies::length(section_, offset);
-    if (length != 0 && !long_.take(length)) return note(offset, {errc::capacity, offset});
+    if (length != 0 && !long_.spend(length)) return note(offset, {errc::capacity, offset});
     const trace_error error = machine.load_cie(offset);
     if (length == 0 && kept_.size() >= long_cies::most_short) return note(offset, error);
     loaded& kept = kept_[offset];

@@ -48,11 +48,11 @@ struct explained_frame {
 /// worth the time.
 ///
 /// `prepare(address)` is called with each address in code before it is looked up, to add the mapped object that is
-/// there; it gives false where no code is. `take(explained_frame)` is called for each frame, at most `limit` times.
+/// there; it gives false where no code is. `on_frame(explained_frame)` is called for each frame, at most `limit` times.
 /// Gives why the walk ended.
-template <class Arch, memory_reader Memory, class Prepare, class Take>
+template <class Arch, memory_reader Memory, class Prepare, class OnFrame>
 stop explained_walk(frame<Arch> f, const address_space<Arch>& space, Memory&& memory, std::size_t limit,
-                    Prepare&& prepare, Take&& take) {
+                    Prepare&& prepare, OnFrame&& on_frame) {
   frame_source from = frame_source::registers;
   progress_guard progress;
   for (std::size_t count = 0; count < limit; ++count) {
@@ -86,7 +86,7 @@ stop explained_walk(frame<Arch> f, const address_space<Arch>& space, Memory&& me
       }
     }
     shown.is_signal = why == stop::none && f.pc_is_next;
-    take(shown);
+    on_frame(shown);
     if (why != stop::none) return why;
     if (!progress.goes_on(before, f.stack_pointer(), f.pc)) return stop::no_progress;
   }

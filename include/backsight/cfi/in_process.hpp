@@ -46,6 +46,7 @@ class own_memory {
     words_ = high / 8 > first ? high / 8 - first : 0;
   }
 
+  // Frames lie between what AddressSanitizer has put on the stack.
   [[gnu::no_sanitize_address]] std::optional<std::uint64_t> operator()(std::uint64_t address) const noexcept {
     // The number of the word; rotating makes a huge one of an unaligned address.
     if (std::rotr(address - low_, 3) >= words_) [[unlikely]]
@@ -60,6 +61,7 @@ class own_memory {
 
 /// Takes the registers that a callee preserves, the stack pointer and the pc, all at the same instruction of the
 /// function that calls this.
+// Inline always: the registers are those of the function that calls it.
 [[gnu::always_inline]] inline void capture(frame<native_arch>& f) noexcept {
 #if defined(__x86_64__)
   std::uint64_t saved[8];
@@ -166,7 +168,7 @@ class own_process {
     ::dl_iterate_phdr(
         [](dl_phdr_info* info, std::size_t, void* context) {
           auto& s = *static_cast<state*>(context);
-          s.owner->take(*info, *s.before);
+          s.owner->add_module(*info, *s.before);
           return 0;
         },
         &now);
@@ -192,7 +194,7 @@ class own_process {
     std::vector<object>* before;
   };
 
-  void take(const dl_phdr_info& info, std::vector<object>& before) {
+  void add_module(const dl_phdr_info& info, std::vector<object>& before) {
     const auto found = loaded_frames::of(info);
     if (!found) return;
     object o;
@@ -266,6 +268,7 @@ struct own_object {
 
 /// Writes the pcs of the calling thread's frames, the calling function's first. Allocates nothing, takes no lock, and
 /// may be called in a signal handler. Modules that `process` does not know end the walk.
+// Inline always, as `capture`: the first frame is that of the calling function.
 template <class Cache = const no_cache>
 [[gnu::always_inline]] inline walk_result unwind_here(std::span<std::uint64_t> pcs, const own_process& process,
                                                       Cache&& cache = no_cache{},

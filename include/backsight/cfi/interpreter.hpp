@@ -36,7 +36,7 @@ class row_machine {
            context_.cie_.offset == offset;
   }
   [[nodiscard]] constexpr trace_error load_cie(const cie& c) noexcept {
-    take(c);
+    hold(c);
     context_.initial_rules_.clear();
     context_.initial_cfa_ = {};
     context_.initial_signed_ = 0;
@@ -57,7 +57,7 @@ class row_machine {
   [[nodiscard]] constexpr std::uint8_t initial_signing() const noexcept { return context_.initial_signed_; }
   template <class Rules>
   constexpr void load_cie(const cie& c, const Rules& rules, const cfa_rule& cfa, std::uint8_t is_signed) noexcept {
-    take(c);
+    hold(c);
     context_.initial_rules_.clear();
     for (const register_rule& rule : rules) context_.initial_rules_.set(rule);
     context_.initial_cfa_ = cfa;
@@ -126,7 +126,7 @@ class row_machine {
     return !from.failed() && wanted(now);
   }
 
-  constexpr void take(const cie& c) noexcept {
+  constexpr void hold(const cie& c) noexcept {
     context_.cie_section_ = nullptr;
     context_.cie_ = c;
     context_.highest_address_ = dwarf::wrap(~std::uint64_t{0}, c.address_size);
@@ -163,7 +163,8 @@ class row_machine {
     context_.row_.end = location;
   }
 
-  // After an error of the cursor these work on zeros, in a row that nobody gets to see.
+  // After an error of the cursor these work on zeros, in a row that nobody gets to see. Inline always: calls are 2 %
+  // more instructions of building a table (GCC 12).
   [[gnu::always_inline]] constexpr void set(cursor<O>& from, std::uint64_t reg, rule_kind kind, std::int64_t value,
                                             std::uint32_t size = 0) noexcept {
     if (reg > 0xffffffffU) return from.fail(errc::bad_value);
@@ -197,6 +198,7 @@ class row_machine {
     set(from, reg, kind, static_cast<std::int64_t>(at.offset), at.size);
   }
   /// Executes an instruction that has no operand in its opcode. True when it ends the row.
+  // Inline always: a call for each is 6 % more instructions of building a table (GCC 12).
   [[nodiscard, gnu::always_inline]] constexpr bool execute(dwarf::call_frame code, cursor<O>& from) noexcept {
     using enum dwarf::call_frame;
     switch (code) {

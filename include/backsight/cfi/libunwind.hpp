@@ -71,6 +71,7 @@ struct unw_cursor_t {
 }
 
 /// Takes the registers of the calling function.
+// Inline always: that function is the one it is inlined into. So is unw_backtrace.
 [[gnu::always_inline]] inline int unw_getcontext(unw_context_t* context) noexcept {
   cfi::capture(context->here);
   return UNW_ESUCCESS;

@@ -23,9 +23,9 @@ class packed_rows {
 
   /// From `address` on this rule is in force, no_rule for none: up to the next row, which begins no earlier. Of rows
   /// that begin together the last counts, and a row that says the same as the one before is none.
-  [[gnu::always_inline]] void add(std::uint64_t address, std::uint32_t rule) {
+  void add(std::uint64_t address, std::uint32_t rule) {
     if (address == last_.start && pending_) [[unlikely]]
-      take_back();
+      drop_last();
     if (rule == last_.rule) return;
     if (pending_) write();
     last_ = {address, rule};
@@ -69,7 +69,7 @@ class packed_rows {
     [[nodiscard]] bool done() const noexcept { return done_; }
     [[nodiscard]] const row& current() const noexcept { return current_; }
     /// Goes to the next row.
-    [[gnu::always_inline]] void advance() noexcept {
+    void advance() noexcept {
       if (at_ == end_) [[unlikely]]
         next_chunk();
       if (done_) [[unlikely]]
@@ -122,6 +122,7 @@ class packed_rows {
   [[nodiscard]] std::size_t used() const noexcept {
     return chunks_.empty() ? 0 : static_cast<std::size_t>(at_ - chunks_.back().bytes.data());
   }
+  // Inline always: a call of it, one for each row, is 3 % more instructions of building a table (GCC 12).
   [[gnu::always_inline]] void write() {
     if (end_ - at_ < static_cast<std::ptrdiff_t>(longest_row)) [[unlikely]]
       append_chunk();
@@ -141,20 +142,20 @@ class packed_rows {
     written_ = last_;
     ++written_count_;
   }
-  [[gnu::noinline]] void write_long(std::uint64_t distance) {
+  void write_long(std::uint64_t distance) {
     const bool fits = distance <= 0xffff;
     *at_ = fits ? std::byte{long_distance} : std::byte{longest_distance};
     if (fits) store<order::little>(at_ + 1, static_cast<std::uint16_t>(distance));
     else store<order::little>(at_ + 1, distance);
     at_ += fits ? 3 : 9;
   }
-  [[gnu::noinline]] void append_chunk() {
+  void append_chunk() {
     const std::size_t size = chunks_.empty() ? first_chunk : std::min(longest_chunk, chunks_.back().bytes.size() * 2);
     if (!chunks_.empty()) chunks_.back().used = used();
     at_ = chunks_.emplace_back(chunk{std::vector<std::byte>(size), 0}).bytes.data();
     end_ = at_ + size;
   }
-  [[gnu::noinline]] void take_back() noexcept {
+  void drop_last() noexcept {
     last_ = written_;
     pending_ = false;
   }

@@ -12,7 +12,7 @@
 
 namespace backsight::cfi {
 
-/// Builds an unwind table from rows of any source. `each(take)` calls `take(row, cie, expressions)` for one row after
+/// Builds an unwind table from rows of any source. `each(add)` calls `add(row, cie, expressions)` for one row after
 /// the other, ascending by address and without overlaps; of the CIE the return address register and the signal mark
 /// count, and `expressions` are the bytes that expressions of the row lie in. `source` is the fingerprint of what the
 /// rows are from. Errors: those of build_table.

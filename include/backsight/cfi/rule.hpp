@@ -140,6 +140,7 @@ class rule_list {
     return at < end_above() && rules_[at].reg == reg ? &rules_[at] : nullptr;
   }
   /// Sets the rule of rule.reg; false when there is no room for a further register.
+  // Inline always: a call is 2 % more instructions of building a table (GCC 12).
   [[gnu::always_inline]] constexpr bool set(const register_rule& rule) noexcept {
     ++changes_;
     last_set_ = rule.reg;

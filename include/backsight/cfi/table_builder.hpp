@@ -67,15 +67,15 @@ struct table_entry {
 };
 static_assert(sizeof(table_entry) == 24);
 
-/// Takes FDEs into a list.
+/// Reads FDEs into a list.
 template <order O>
 class entry_reader {
  public:
   entry_reader(const section<O>& from, std::uint32_t number, std::vector<table_entry>& out) noexcept
       : section_(from), number_(number), out_(out), cies_(from) {}
 
-  /// Takes an FDE when it covers something.
-  [[nodiscard]] trace_error take(const entry& e) {
+  /// Adds an FDE when it covers something.
+  [[nodiscard]] trace_error add(const entry& e) {
     if (e.error != errc::ok) return {e.error, e.offset};
     const result<cie>& c = cies_.at(e.cie_offset);
     if (!c) return c.error();
@@ -109,7 +109,7 @@ void collect_entries(const section<O>& from, std::uint32_t number, std::vector<t
   auto at = from.entries().begin();
   for (; at != std::default_sentinel; ++at) {
     if (at->is_cie) continue;
-    if (const trace_error error = reader.take(*at)) report(error, number);
+    if (const trace_error error = reader.add(*at)) report(error, number);
   }
   if (at.error()) report(at.error(), number);
 }
@@ -230,7 +230,7 @@ template <class Arch, order O>
     // FDEs that overlap are no FDEs, and reading them all would take more than linear time.
     if (e->end - e->offset > left) return {errc::capacity, offset};
     left -= e->end - e->offset;
-    (void)reader.take(*e);
+    (void)reader.add(*e);
   }
   const auto ignore = [](const trace_error&, std::uint32_t) {};
   // The section may end anywhere, so nothing tells it from others.

@@ -65,7 +65,7 @@ template <class Arch, order O>
     const auto entry = from.entry_at(offset);
     if (!entry || entry->is_cie || entry->error != errc::ok) return {errc::out_of_range, offset};
     const std::size_t before = entries.size();
-    if (reader.take(*entry)) continue;
+    if (reader.add(*entry)) continue;
     if (entries.size() != before && entries.back().begin != listed.location(i)) return {errc::out_of_range, offset};
   }
   // One that is cut off by the next part's first function.

@@ -85,22 +85,22 @@ class table_writer {
     rare_ids_ = std::min((rare + 255) / 256, most_rare_ids);
   }
 
-  /// Takes the rows of a bucket. Rules from `first_sequence` on have no id of their own; their numbers go to `rare_`.
-  void take_bucket_rows(window& from, std::uint64_t begin, std::uint8_t first_sequence) {
+  /// Reads the rows of a bucket. Rules from `first_sequence` on have no id of their own; their numbers go to `rare_`.
+  void read_bucket_rows(window& from, std::uint64_t begin, std::uint8_t first_sequence) {
     std::size_t count = 0;
     rare_.clear();
     const granule unit = granule_;
-    const auto take = [&](std::uint64_t start, std::uint8_t id) {
+    const auto add = [&](std::uint64_t start, std::uint8_t id) {
       bucket_.starts[count] = static_cast<std::uint8_t>(unit.count(start));
       bucket_.ids[count++] = id;
     };
     // The row behind a gap may lie in the next bucket, where the last id of this one stands for it; not in the next
     // page, which may be the first of a run.
     const auto may_join = [&](std::uint64_t behind) { return (behind & (page_bytes() - 1)) != 0; };
-    take_bucket(from, begin, granule_.bytes(256), ranking_.entry(), may_join, take,
+    read_bucket(from, begin, granule_.bytes(256), ranking_.entry(), may_join, add,
                 [&](std::uint64_t start, std::uint32_t rule) {
                   const std::uint16_t order = ranking_.order_of(rule);
-                  take(start, order < first_sequence ? static_cast<std::uint8_t>(order) : bucket_rows::rare);
+                  add(start, order < first_sequence ? static_cast<std::uint8_t>(order) : bucket_rows::rare);
                   if (order >= first_sequence) rare_.push_back(order);
                 });
     bucket_.count = count;
@@ -115,7 +115,7 @@ class table_writer {
       rows += piece_rows_;
       const std::uint64_t bucket_bytes = granule_.bytes(256);
       while (!at.done && learner.size() < rows) {
-        take_bucket_rows(at, at.now.start / bucket_bytes * bucket_bytes,
+        read_bucket_rows(at, at.now.start / bucket_bytes * bucket_bytes,
                          static_cast<std::uint8_t>(id_aligned_gap - rare_ids_ - most_sequences));
         learner.add(bucket_);
       }
@@ -158,7 +158,7 @@ class table_writer {
           const auto block = static_cast<std::uint32_t>(blocks_.size());
           for (std::size_t bucket = 0; bucket < buckets_per_page; ++bucket, begin += bucket_bytes) {
             if (at.done || at.now.start - begin >= bucket_bytes) continue;
-            take_bucket_rows(at, begin, first_sequence);
+            read_bucket_rows(at, begin, first_sequence);
             join_sequences(first_sequence);
             const std::size_t ids = write_ids(first_sequence);
             if (ids > 255) return false;

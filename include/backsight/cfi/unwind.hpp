@@ -55,7 +55,7 @@ using loop_reader = std::conditional_t<std::is_const_v<std::remove_reference_t<M
 template <class Arch, class Memory>
 [[nodiscard]] stop step_by_fallback(frame<Arch>& f, const address_space<Arch>& space, const fallback& way,
                                     Memory& memory, stop why) noexcept {
-  const auto take = [&](std::uint64_t pc, std::uint64_t stack_pointer, found_by how) {
+  const auto go_to = [&](std::uint64_t pc, std::uint64_t stack_pointer, found_by how) {
     f.pc = pc;
     f.value[Arch::return_address] = pc;
     f.value[Arch::stack_pointer] = stack_pointer;
@@ -73,7 +73,7 @@ template <class Arch, class Memory>
       if (next_fp && pc && space.find(Arch::code_address(*pc) - 1) != nullptr) {
         f.value[Arch::frame_pointer] = *next_fp;
         f.where[frame<Arch>::columns[Arch::frame_pointer]] = 0;
-        return take(Arch::code_address(*pc), record + Arch::frame_record_size, found_by::frame_pointer);
+        return go_to(Arch::code_address(*pc), record + Arch::frame_record_size, found_by::frame_pointer);
       }
     }
   }
@@ -83,7 +83,7 @@ template <class Arch, class Memory>
     if (!word) break;
     const std::uint64_t pc = Arch::code_address(*word);
     if (pc != 0 && space.find_rule(pc - 1).rule) {
-      return take(pc, at + Arch::address_size, found_by::stack_scan);
+      return go_to(pc, at + Arch::address_size, found_by::stack_scan);
     }
   }
   return why;

@@ -253,7 +253,7 @@ template <class Arch, class Report>
   if (!same) return {errc::unsupported_type, offset_of<mach_o_header>(mach_o_header::cpu_type)};
   fingerprint source = fingerprint_of_ends(from.info.bytes());
   source += fingerprint_of_ends(from.eh_frame.bytes());
-  return build_table_of_rows<Arch>(options, source, [&](auto&& take) { for_each_row<Arch>(from, take, report); });
+  return build_table_of_rows<Arch>(options, source, [&](auto&& add) { for_each_row<Arch>(from, add, report); });
 }
 
 }  // namespace backsight::cfi::apple

@@ -173,8 +173,8 @@ template <class Report>
 [[nodiscard]] result<table> build_table(const index& from, const table_options& options, Report&& report) {
   cie common;
   common.return_address_register = arch::arm::return_address;
-  return build_table_of_rows<arch::arm>(options, fingerprint_of_ends(from.bytes()), [&](auto&& take) {
-    for_each_row(from, [&](const row& r, const entry&) { take(r, common, byte_view{}); }, report);
+  return build_table_of_rows<arch::arm>(options, fingerprint_of_ends(from.bytes()), [&](auto&& add) {
+    for_each_row(from, [&](const row& r, const entry&) { add(r, common, byte_view{}); }, report);
   });
 }
 

@@ -87,11 +87,11 @@ class frame_reader {
     expressions_.clear();
     machine.begin(from);
     machine.for_each([&](const row& r) {
-      if (r.end > r.begin && r.begin >= from.begin && r.begin < from.end) take(r, common.return_address_register);
+      if (r.end > r.begin && r.begin >= from.begin && r.begin < from.end) add(r, common.return_address_register);
     });
     return machine.error();
   }
-  void take(const row& r, std::uint64_t column) {
+  void add(const row& r, std::uint64_t column) {
     interval one{r.begin, r.end, {}};
     sframe_row& to = one.row;
     const register_rule* back = r.rules.find(column);
@@ -112,7 +112,7 @@ class frame_reader {
     if (r.cfa.kind == cfa_kind::register_offset) {
       to.cfa = {place::kind::is_register, r.cfa.reg, r.cfa.offset};
     } else if (r.cfa.kind == cfa_kind::expression) {
-      if (take_single(one, r.cfa.expression, column)) return;
+      if (add_single(one, r.cfa.expression, column)) return;
       to.cfa = place_of(r.cfa.expression, false);
     }
     append_interval(made_.rows, one);
@@ -153,7 +153,7 @@ class frame_reader {
   }
   /// Takes an interval address by address whose CFA depends on the pc; false when it does not, or is no register and
   /// offset.
-  [[nodiscard]] bool take_single(interval one, const expression_ref& e, std::uint64_t column) {
+  [[nodiscard]] bool add_single(interval one, const expression_ref& e, std::uint64_t column) {
     const byte_view code = section_.bytes().subspan(static_cast<std::size_t>(e.offset), e.size);
     if (one.end - one.begin > most_single - single_) return false;
     const std::uint64_t end = one.end;

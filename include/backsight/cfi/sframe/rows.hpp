@@ -180,12 +180,12 @@ template <class Arch, class Report>
   if (!same) return {errc::unsupported_type, 4};
   cie common;
   common.return_address_register = registers_of(from.machine()).return_address;
-  return build_table_of_rows<Arch>(options, fingerprint_of_ends(from.bytes()), [&](auto&& take) {
+  return build_table_of_rows<Arch>(options, fingerprint_of_ends(from.bytes()), [&](auto&& add) {
     for_each_row(
         from,
         [&](const row& r, const function& of, byte_view expressions) {
           common.signal_frame = of.signal_frame;
-          take(r, common, expressions);
+          add(r, common, expressions);
         },
         report);
   });

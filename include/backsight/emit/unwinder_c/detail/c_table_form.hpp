@@ -51,7 +51,7 @@ class c_table_form {
       ++runs.back().count;
       if (at.now.start - begin >= bucket_bytes) return;
       if (!functions.empty()) names.below(begin + bucket_bytes);
-      take_bucket_rows(at, begin, shift);
+      read_bucket_rows(at, begin, shift);
       for (const pending& e : pending_) {
         positions.push_back(static_cast<std::uint32_t>(bytes + starts_.size() + e.place));
         numbers.push_back(e.rule);
@@ -160,23 +160,23 @@ class c_table_form {
   };
   using window = cfi::row_window<reader>;
 
-  /// Takes the rows of a bucket. Rules without an id of their own are pending: their places are known once the number
+  /// Reads the rows of a bucket. Rules without an id of their own are pending: their places are known once the number
   /// of starts is.
-  void take_bucket_rows(window& at, std::uint64_t begin, unsigned shift) {
+  void read_bucket_rows(window& at, std::uint64_t begin, unsigned shift) {
     starts_.clear();
     ids_.clear();
     pending_.clear();
     const std::uint64_t bucket_bytes = std::uint64_t{256} << shift;
-    const auto take = [&](std::uint64_t start, unsigned id) {
+    const auto add = [&](std::uint64_t start, unsigned id) {
       starts_.push_back(static_cast<std::uint32_t>(start >> shift));
       ids_.push_back(id);
     };
-    cfi::take_bucket(
+    cfi::read_bucket(
         at, begin, bucket_bytes, ranking_.entry(), [&](std::uint64_t behind) { return behind - begin < bucket_bytes; },
         take,
         [&](std::uint64_t start, std::uint32_t rule) {
           const unsigned order = ranking_.order_of(rule);
-          take(start, order < aligned_gap ? order : exception);
+          add(start, order < aligned_gap ? order : exception);
           if (order >= aligned_gap) pending_.push_back({static_cast<std::uint32_t>(ids_.size() - 1), order});
         });
   }

@@ -36,6 +36,7 @@ struct elf_input {
       return kind == backsight::io::file_kind::elf || kind == backsight::io::file_kind::core;
     };
     if (!file.open(path, is_elf)) return bad_input;
+    if (!is_elf(file.bytes())) return report_error(path, {backsight::errc::bad_magic, 0});
     const auto opened = backsight::elf::open(file.bytes());
     if (!opened) return report_error(path, opened.error());
     image = *opened;

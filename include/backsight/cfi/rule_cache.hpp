@@ -72,8 +72,7 @@ template <class Arch, class Entry>
 
 /// Looks a rule up in the tables and keeps it in the cache.
 template <class Arch, class Entry>
-[[nodiscard, gnu::noinline]] found_rule<Arch> fill(const address_space<Arch>& space, std::uint64_t address,
-                                                   Entry& entry) noexcept {
+[[nodiscard]] found_rule<Arch> fill(const address_space<Arch>& space, std::uint64_t address, Entry& entry) noexcept {
   const found_rule<Arch> found = space.find_rule(address);
   if (!found.rule) return found;
   return {keep(space, address, found.rule, entry), found.object};

@@ -44,7 +44,7 @@ class saved_notes {
     std::memcpy(notes_[i].lanes.data(), rule.lanes().data(), rule_lanes<Arch>);
   }
   /// Brings a frame's places up to date with the first `count` notes: of each register the newest counts.
-  [[gnu::noinline]] void settle(frame<Arch>& f, std::size_t count) const noexcept {
+  void settle(frame<Arch>& f, std::size_t count) const noexcept {
     for (std::size_t first = 0; first < rule_lanes<Arch>; first += 8) {
       // Eight lanes at once: most frames save nothing that frames behind them have not saved anew.
       constexpr std::size_t lanes = Arch::saved.size();

@@ -12,6 +12,7 @@ set(BACKSIGHT_HEADERS
   include/backsight/analysis/call_tree.hpp
   include/backsight/analysis/distribution.hpp
   include/backsight/analysis/filtered_trace.hpp
+  include/backsight/analysis/joined_traces.hpp
   include/backsight/analysis/long_calls.hpp
   include/backsight/analysis/neighbours.hpp
   include/backsight/analysis/open_calls.hpp
@@ -87,6 +88,7 @@ set(BACKSIGHT_HEADERS
   include/backsight/core/analyzer.hpp
   include/backsight/core/any_call_trace.hpp
   include/backsight/core/any_record.hpp
+  include/backsight/core/argument_text.hpp
   include/backsight/core/builder.hpp
   include/backsight/core/bytes.hpp
   include/backsight/core/call_trace.hpp
@@ -127,6 +129,7 @@ set(BACKSIGHT_HEADERS
   include/backsight/core/table.hpp
   include/backsight/core/tagged_format.hpp
   include/backsight/core/text.hpp
+  include/backsight/core/text_store.hpp
   include/backsight/core/varint.hpp
   include/backsight/core/varying.hpp
   include/backsight/core/varying_record.hpp

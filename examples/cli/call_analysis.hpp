@@ -50,6 +50,9 @@ void analyze_all(const T& trace, call_input& input, call_analysis& analysis) {
       analysis);
 }
 
+/// The same, compiled once.
+void analyze_any(const backsight::any_call_trace& trace, call_input& input, call_analysis& analysis);
+
 /// Gives what is left of the trace by filters that the user asked for to the task.
 [[nodiscard]] int run_filtered(const backsight::any_call_trace& trace, call_input& input, const call_task& task);
 
@@ -58,7 +61,11 @@ template <backsight::call_trace T>
 [[nodiscard]] int run_task(const T& trace, call_input& input, const call_task& task) {
   input.path = input.asked.path();
   if (input.asked.any()) return run_filtered(trace, input, task);
-  input.analyze = [&](call_analysis& analysis) { analyze_all(trace, input, analysis); };
+  input.analyze = [&](call_analysis& analysis) {
+    // Values are told of events of any trace.
+    if (shows_values(input.asked)) analyze_any(trace, input, analysis);
+    else analyze_all(trace, input, analysis);
+  };
   return task(trace, input);
 }
 

@@ -13,6 +13,16 @@ call_table& call_table::share(std::uint64_t part, std::uint64_t whole) {
   return *this;
 }
 
+call_table& call_table::process(std::int64_t number, const call_input& input) {
+  if (input.joined != nullptr) {
+    const auto place = input.joined->place_of(number);
+    table_.text(input.joined->sources()[place.trace].name);
+    number = place.process;
+  }
+  table_.signed_number(number);
+  return *this;
+}
+
 void call_table::finish(const lacking& what, const call_input& input) {
   char more[320];
   std::snprintf(more, sizeof more,

@@ -30,6 +30,8 @@ class call_table {
     return *this;
   }
   call_table& share(std::uint64_t part, std::uint64_t whole);
+  /// The number of a process; in front of it, of several traces, that which it is of.
+  call_table& process(std::int64_t number, const call_input& input);
   [[nodiscard]] table& cells() { return table_; }
   /// Behind the last row; in JSON with what the trace lacks.
   void finish(const lacking& what, const call_input& input);
@@ -39,6 +41,8 @@ class call_table {
   backsight::clock_unit unit_;
 };
 
+/// Of several traces, the one that a process is of.
+[[nodiscard]] inline table::column trace_column() { return {.key = "trace", .width = 12, .is_left = true}; }
 /// `NAME_UNIT`, as a column of times is called for machines.
 [[nodiscard]] std::string with_unit(const char* name, backsight::clock_unit unit);
 

@@ -158,12 +158,25 @@ int call_filter::report_idle(const std::string& path) const {
   return code;
 }
 
+std::vector<std::string> call_filter::idle() const {
+  std::vector<std::string> all;
+  for (const auto& one : patterns_) {
+    if (!one->used) all.push_back(one->option + ' ' + one->text);
+  }
+  return all;
+}
+
 int call_input::finish() const {
+  if (finish_all) return finish_all();
   const int damage = notes.report(path);
   if (filter != nullptr) {
     if (const int code = filter->report_idle(path); code != success) return code;
   }
   return unreadable ? int{bad_input} : damage;
+}
+
+void analyze_any(const any_call_trace& trace, call_input& input, call_analysis& analysis) {
+  analyze_all(trace, input, analysis);
 }
 
 int run_filtered(const any_call_trace& trace, call_input& input, const call_task& task) {
@@ -221,6 +234,19 @@ lacking what_lacks(const any_call_trace& trace, const analysis::call_list& of) {
     }
   });
 }
+
+namespace {
+
+constexpr const char* values_field = "values";
+
+}  // namespace
+
+arguments with_values(const arguments& asked) {
+  arguments all = asked;
+  all.fields = values_field;
+  return all;
+}
+bool shows_values(const arguments& asked) { return asked.fields == values_field; }
 
 void say_what_lacks(const std::string& path, const lacking& what) {
   const char* const file = path.c_str();

@@ -13,6 +13,7 @@
 #include <backsight/analysis/call_filter.hpp>
 #include <backsight/analysis/call_list.hpp>
 #include <backsight/analysis/call_tree.hpp>
+#include <backsight/analysis/joined_traces.hpp>
 #include <backsight/analysis/time_table.hpp>
 #include <backsight/core/any_call_trace.hpp>
 
@@ -33,6 +34,8 @@ class call_filter {
   [[nodiscard]] bool by_name() const { return choice_.only || choice_.without || choice_.hidden; }
   /// Says which pattern fits no function and gives usage, else success.
   [[nodiscard]] int report_idle(const std::string& path) const;
+  /// The patterns that fit nothing, each with its option.
+  [[nodiscard]] std::vector<std::string> idle() const;
 
  private:
   struct pattern;
@@ -53,12 +56,21 @@ struct call_input {
   fault_notes& notes;
   bool unreadable = false;  ///< Some of its files could not be read, which was said.
   bool has_ids = true;      ///< Numbers of functions mean something beyond the program.
+  /// Why it is not known which modules functions are in; empty where it is.
+  std::string no_modules{};
   std::string path{};
   const call_filter* filter = nullptr;
+  /// Several traces at once.
+  const backsight::analysis::joined_traces* joined = nullptr;
+  bool asks_names = false;  ///< Names of functions are asked for while parts are walked.
+  /// In place of finish(), where it is not of one trace.
+  std::function<int()> finish_all{};
   /// Gives all calls that the filters leave to an analysis.
   std::function<void(call_analysis&)> analyze{};
 
-  [[nodiscard]] unsigned jobs() const { return filter != nullptr && filter->by_name() ? 1 : asked.jobs; }
+  [[nodiscard]] unsigned jobs() const {
+    return asks_names || (filter != nullptr && filter->by_name()) ? 1 : asked.jobs;
+  }
   /// Reports what was damaged, and patterns that fit nothing; the exit code.
   [[nodiscard]] int finish() const;
 };
@@ -83,6 +95,14 @@ struct lacking {
 
 /// Says it on stderr, if it is anything.
 void say_what_lacks(const std::string& path, const lacking& what);
+
+/// What was given to calls and what they gave back is to be told, too: what commands ask a format for by the fields.
+[[nodiscard]] arguments with_values(const arguments& asked);
+[[nodiscard]] bool shows_values(const arguments& asked);
+
+/// Several traces as one format, for the commands below: those at arguments::paths, each of the format at its place;
+/// null for one that has none, which was said. Valid until the next call.
+[[nodiscard]] const trace_format& joined_format(std::vector<const trace_format*> found);
 
 // The commands; each opens the trace by the format's with_calls.
 int report_calls(const arguments& asked, const trace_format& format);

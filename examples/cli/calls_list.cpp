@@ -4,6 +4,8 @@
 #include <cinttypes>
 #include <optional>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 #include <backsight/analysis/call_list.hpp>
 
@@ -32,29 +34,43 @@ std::string time_text(std::int64_t value, clock_unit unit) {
 void print_calls(output& out, const call_input& input, const call_list& list, const any_call_trace& trace) {
   // A narrow terminal has no room for all, and shares what is left between the names.
   const std::size_t width = input.asked.format == "text" ? terminal_width() : 0;
-  const bool is_narrow = width != 0 && width < 110;
-  const std::size_t used = is_narrow ? 8 + 12 + 10 + 5 + 5 * 2 : 8 + 8 + 12 + 10 + 10 + 5 + 7 * 2;
+  const bool is_narrow = width != 0 && width < 110, has_values = list.has_values();
+  std::size_t used = is_narrow ? 8 + 12 + 10 + 5 + 5 * 2 : 8 + 8 + 12 + 10 + 10 + 5 + 7 * 2;
+  if (input.joined != nullptr) used += 14;
+  if (has_values) used += 4;
+  const std::size_t names = has_values ? 4 : 2;
   const std::size_t room =
-      width == 0 || input.asked.full_names ? 0 : std::max<std::size_t>((width - std::min(used, width)) / 2, 12);
+      width == 0 || input.asked.full_names ? 0 : std::max<std::size_t>((width - std::min(used, width)) / names, 12);
   const auto shown = [&](std::string_view name) { return room == 0 ? std::string(name) : shortened(name, room); };
-  call_table to(out, input.asked, trace.unit(),
-                {{.key = "process", .width = 8, .not_in_text = is_narrow},
-                 {.key = "thread", .width = 8},
-                 {.key = with_unit("start", trace.unit()), .heading = "start", .width = 12},
-                 {.key = with_unit("duration", trace.unit()), .heading = "duration", .width = 10},
-                 {.key = with_unit("self", trace.unit()), .heading = "self", .width = 10, .not_in_text = is_narrow},
-                 {.key = "depth", .width = 5},
-                 {.key = "function", .width = room, .is_left = true},
-                 {.key = "caller"}});
+  std::vector<table::column> columns{
+      {.key = "process", .width = 8, .not_in_text = is_narrow},
+      {.key = "thread", .width = 8},
+      {.key = with_unit("start", trace.unit()), .heading = "start", .width = 12},
+      {.key = with_unit("duration", trace.unit()), .heading = "duration", .width = 10},
+      {.key = with_unit("self", trace.unit()), .heading = "self", .width = 10, .not_in_text = is_narrow},
+      {.key = "depth", .width = 5},
+      {.key = "function", .width = room, .is_left = true}};
+  if (has_values) {
+    columns.push_back({.key = "arguments", .width = room, .is_left = true});
+    columns.push_back({.key = "result", .width = room, .is_left = true});
+  }
+  columns.push_back({.key = "caller"});
+  if (input.joined != nullptr) columns.insert(columns.begin(), trace_column());
+  call_table to(out, input.asked, trace.unit(), std::move(columns));
   std::uint64_t left = input.asked.limit.value_or(~std::uint64_t{0});
   for (const listed_call& call : list.calls()) {
     if (call.is_mark) continue;
     if (left-- == 0) break;
     const std::int64_t start = since_start(call, trace);
-    to.cells().signed_number(call.process).id(call.thread).signed_number(start, time_text(start, trace.unit()));
+    to.process(call.process, input);
+    to.cells().id(call.thread).signed_number(start, time_text(start, trace.unit()));
     if (call.has_ended()) to.time(trace.to_ns(call.duration)).time(trace.to_ns(call.self));
     else to.cells().number(std::nullopt).number(std::nullopt);
     to.cells().number(call.depth).text(shown(trace.function_name(call.function)));
+    if (has_values) {
+      const analysis::call_values values = list.values_of(call);
+      to.cells().text(shown(values.arguments)).text(shown(values.result));
+    }
     to.cells()
         .text(call.caller == listed_call::none ? std::string() : shown(trace.function_name(call.caller)))
         .end_row();
@@ -147,7 +163,9 @@ int with_list(const arguments& asked, const trace_format& format, Print print) {
 
 }  // namespace
 
-int list_calls(const arguments& asked, const trace_format& format) { return with_list(asked, format, print_calls); }
+int list_calls(const arguments& asked, const trace_format& format) {
+  return with_list(with_values(asked), format, print_calls);
+}
 int replay_calls(const arguments& asked, const trace_format& format) { return with_list(asked, format, print_replay); }
 
 }  // namespace cli

@@ -12,6 +12,7 @@
 #include <backsight/emit/timeline.hpp>
 #include <backsight/names/name_pattern.hpp>
 
+#include "call_modules.hpp"
 #include "call_table.hpp"
 
 namespace cli {
@@ -118,11 +119,24 @@ int print_neighbours(output& out, const call_input& input, const analysis::call_
 }
 
 int write_graph(const any_call_trace& trace, call_input& input) {
+  const bool by_module = input.asked.by == "module";
+  module_numbers modules(trace);
+  if (by_module && !modules.prepare(input)) return int{usage};
   const auto tree = analyze(input, analysis::call_tree());
   const int code = input.finish();
   if (code == usage) return code;
   output out(input.asked.output);
-  emit::dot(output_iterator(out), tree, trace);
+  if (by_module) {
+    emit::dot(
+        output_iterator(out), tree, [&](std::uint64_t number) { return std::string_view(modules.name(number)); },
+        [&](output_iterator to, std::uint64_t time) {
+          to = text::literal(text::decimal(to, trace.to_ns(time)), " ");
+          return text::literal(to, unit_name(trace.unit()));
+        },
+        [&](std::uint64_t function) { return modules.number_of(function); });
+  } else {
+    emit::dot(output_iterator(out), tree, trace);
+  }
   const int done = out.close(code);
   say_what_lacks(input.path, what_lacks(trace, tree));
   return done;
@@ -189,7 +203,7 @@ int export_calls(const arguments& asked, const trace_format& format) {
     say_what_lacks(input.path, {.lost_records = trace.lost_records()});
     return done;
   };
-  return format.with_calls(asked, body);
+  return format.with_calls(with_values(asked), body);
 }
 
 }  // namespace cli

@@ -10,6 +10,7 @@
 #include <backsight/analysis/time_table.hpp>
 #include <backsight/core/escape.hpp>
 
+#include "call_modules.hpp"
 #include "call_table.hpp"
 
 namespace cli {
@@ -40,11 +41,15 @@ constexpr std::array<time_column, 8> time_columns{{{"total", &call_row::total},
 
 using rows_by = analysis::time_table::rows;
 rows_by rows_of(const arguments& asked) {
-  return asked.by == "thread" ? rows_by::threads : asked.by == "process" ? rows_by::processes : rows_by::functions;
+  return asked.by == "thread"    ? rows_by::threads
+         : asked.by == "process" ? rows_by::processes
+         : asked.by == "module"  ? rows_by::groups
+                                 : rows_by::functions;
 }
 
 /// The rows in what to_ns() gives, unsorted.
-std::vector<call_row> read_rows(analysis::time_table& table, rows_by by, const any_call_trace& trace) {
+std::vector<call_row> read_rows(analysis::time_table& table, rows_by by, const any_call_trace& trace,
+                                const module_numbers& modules, const call_input& input) {
   std::vector<call_row> rows;
   table.for_each([&](analysis::time_table::key key, analysis::time_table::row& at) {
     auto& d = at.durations;
@@ -60,8 +65,16 @@ std::vector<call_row> read_rows(analysis::time_table& table, rows_by by, const a
     row.max = trace.to_ns(all.max);
     switch (by) {
       case rows_by::functions: row.name = trace.function_name(key.second); break;
+      case rows_by::groups: row.name = modules.name(key.second); break;
       case rows_by::threads: row.name = trace.thread_name(key.first, key.second); break;
-      case rows_by::processes: row.name = trace.process_name(key.first); break;
+      case rows_by::processes:
+        if (input.joined == nullptr) {
+          row.name = trace.process_name(key.first);
+        } else {
+          const auto place = input.joined->place_of(key.first);  // Its trace has a column of its own.
+          row.name = input.joined->sources()[place.trace].trace.process_name(place.process);
+        }
+        break;
     }
     rows.push_back(std::move(row));
   });
@@ -100,12 +113,14 @@ void print_rows(output& out, const std::vector<call_row>& rows, rows_by by, cons
     used += 12;
   }
   if (by == rows_by::functions) columns.insert(columns.begin(), table::column{.key = "id", .not_in_text = true});
-  if (by != rows_by::functions) columns.push_back(table::column{.key = "process", .width = 8}), used += 10;
+  const bool of_process = by == rows_by::threads || by == rows_by::processes;
+  if (of_process && input.joined != nullptr) columns.push_back(trace_column()), used += 14;
+  if (of_process) columns.push_back(table::column{.key = "process", .width = 8}), used += 10;
   if (by == rows_by::threads) columns.push_back(table::column{.key = "thread", .width = 8}), used += 10;
-  const std::string heading = by == rows_by::functions && trace.unit() != clock_unit::nanoseconds
-                                  ? std::string("function (") + unit_name(trace.unit()) + ")"
-                                  : "";
-  columns.push_back({.key = by == rows_by::functions ? "function" : "name", .heading = heading});
+  const std::string row_name = by == rows_by::functions ? "function" : by == rows_by::groups ? "module" : "name";
+  const std::string heading =
+      !of_process && trace.unit() != clock_unit::nanoseconds ? row_name + " (" + unit_name(trace.unit()) + ")" : "";
+  columns.push_back({.key = row_name, .heading = heading});
   std::uint64_t whole = 0;
   for (const call_row& row : rows) whole += row.self;
   call_table to(out, asked, trace.unit(), std::move(columns));
@@ -118,7 +133,7 @@ void print_rows(output& out, const std::vector<call_row>& rows, rows_by by, cons
     for (const time_column& one : time_columns) {
       if (has_room_for(one.name, width)) to.time(row.*one.value);
     }
-    if (by != rows_by::functions) to.cells().signed_number(row.process);
+    if (of_process) to.process(row.process, input);
     if (by == rows_by::threads) to.cells().id(row.function);
     to.cells().text(width == 0 || asked.full_names ? row.name
                                                    : shortened(row.name, width > used + 20 ? width - used : 20));
@@ -136,9 +151,12 @@ struct rows_of_trace {
 
 int read_for_diff(const arguments& asked, const trace_format& format, rows_of_trace& to) {
   const auto body = [&](const any_call_trace& trace, call_input& input) {
-    auto table = analyze(input, analysis::time_table());
+    const rows_by by = rows_of(input.asked);
+    module_numbers modules(trace);
+    if (by == rows_by::groups && !modules.prepare(input)) return int{usage};
+    auto table = analyze(input, modules.table(by));
     to.unit = trace.unit();
-    for (call_row& row : read_rows(table, rows_by::functions, trace)) {
+    for (call_row& row : read_rows(table, by, trace, modules, input)) {
       call_row& same = to.rows.try_emplace(row.name, call_row{}).first->second;
       // Functions of one name are one: of their times the larger quantiles are kept.
       same.count += row.count;
@@ -158,10 +176,12 @@ int read_for_diff(const arguments& asked, const trace_format& format, rows_of_tr
 int report_calls(const arguments& asked, const trace_format& format) {
   const auto body = [&](const any_call_trace& trace, call_input& input) {
     const rows_by by = rows_of(input.asked);
-    auto table = analyze(input, analysis::time_table(by));
+    module_numbers modules(trace);
+    if (by == rows_by::groups && !modules.prepare(input)) return int{usage};
+    auto table = analyze(input, modules.table(by));
     const int code = input.finish();
     if (code == usage) return code;
-    auto rows = read_rows(table, by, trace);
+    auto rows = read_rows(table, by, trace, modules, input);
     sort_rows(rows, input.asked.sort);
     output out("-");
     const lacking what = what_lacks(trace, table);
@@ -271,7 +291,7 @@ int diff_calls(const arguments& asked, const trace_format& format, const trace_f
                  timed("p90_b"),
                  {.key = "count_a", .width = 8},
                  {.key = "count_b", .width = 8},
-                 {.key = "function"}});
+                 {.key = asked.by == "module" ? "module" : "function"}});
   for (const pair_row& row : rows) {
     std::string shown;
     if (a.unit == clock_unit::nanoseconds) (void)text::print_duration(std::back_inserter(shown), row.difference);

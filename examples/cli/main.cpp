@@ -6,6 +6,7 @@
 #include <cinttypes>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 #include <new>
 #include <ranges>
 #include <sstream>
@@ -51,6 +52,23 @@ bool read_head(const std::string& path, std::vector<std::byte>& head) {
   return true;
 }
 
+/// What stands last behind graph is a function, unless it is another trace.
+bool is_trace(const std::string& path) {
+  std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored)) return false;
+  std::vector<std::byte> head;
+  if (!cli::is_directory(path)) {
+    std::FILE* const file = std::filesystem::is_regular_file(path, ignored) ? std::fopen(path.c_str(), "rb") : nullptr;
+    if (file == nullptr) return false;
+    head.resize(64);
+    head.resize(std::fread(head.data(), 1, head.size(), file));
+    std::fclose(file);
+    // Packed, it is for the reading of its head to say.
+    if (backsight::io::file_kind_of(head) != backsight::io::file_kind::other && !read_head(path, head)) return false;
+  }
+  return std::ranges::any_of(cli::formats, [&](const cli::trace_format* one) { return one->detect(path, head); });
+}
+
 /// The format of the input, or null after saying why there is none.
 const cli::trace_format* format_of(const std::string& path) {
   std::vector<std::byte> head;
@@ -69,8 +87,53 @@ const cli::trace_format* format_for(const cli::trace_command& command, const std
   return format_of(path);
 }
 
+/// Runs the command on several traces at once.
+int run_on_many(const CLI::App& given, const cli::trace_command& command, const cli::arguments& arguments) {
+  if (!arguments.as.empty() || arguments.to == "yaml") {
+    const std::string form = arguments.as.empty() ? "--to yaml" : "--as " + arguments.as;
+    cli::say("backsight: %s with %s takes one trace\n", command.name, form.c_str());
+    return cli::usage;
+  }
+  std::vector<const cli::trace_format*> found;
+  int code = cli::success;
+  std::size_t of_perf = 0, of_calls = 0;
+  for (const std::string& path : arguments.paths) {
+    cli::note_input(path);
+    const cli::trace_format* const format = format_for(command, path);
+    found.push_back(format);
+    if (format == nullptr) {
+      code = cli::bad_input;  // It was said; the others are shown.
+      continue;
+    }
+    const bool is_perf = format == &cli::perf_format && cli::has_command(*format, command);
+    if (!is_perf && format->with_calls == nullptr) {
+      cli::say("backsight: %s of %s takes no second trace\n", command.name, format->a_trace);
+      return cli::usage;
+    }
+    (is_perf ? of_perf : of_calls) += 1;
+    if (const int refused = cli::check_options(given, command, *format, arguments); refused != cli::success)
+      return refused;
+  }
+  if (of_perf != 0 && (of_calls != 0 || arguments.to == "perfetto")) {
+    cli::say(of_calls != 0 ? "backsight: samples of perf.data files and traces of calls cannot be put together\n"
+                           : "backsight: export --to perfetto takes one perf.data file\n");
+    return cli::usage;
+  }
+  if (of_perf + of_calls == 0) return cli::bad_input;
+  if (command.run == &cli::trace_format::export_to) cli::manner.no_pager = true;
+  cli::manner.thousands = arguments.thousands;
+  if (of_calls != 0) return command.on_calls(arguments, cli::joined_format(std::move(found)));
+  cli::arguments readable = arguments;
+  readable.paths.clear();
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    if (found[i] != nullptr) readable.paths.push_back(arguments.paths[i]);
+  }
+  return std::max(code, (cli::perf_format.*command.run)(readable));
+}
+
 /// Runs the command of the input's format.
 int run(const CLI::App& given, const cli::trace_command& command, const cli::arguments& arguments) {
+  if (command.many && arguments.paths.size() > 1) return run_on_many(given, command, arguments);
   cli::note_input(arguments.path());
   const cli::trace_format* const format = format_for(command, arguments.path());
   if (format == nullptr) return cli::bad_input;
@@ -116,14 +179,19 @@ int run(const CLI::App& given, const cli::trace_command& command, const cli::arg
 void add_commands(CLI::App& app, cli::arguments& arguments, int& code) {
   for (const cli::trace_command& command : cli::trace_commands()) {
     CLI::App* const sub = app.add_subcommand(command.name, command.help)->group("Traces");
-    sub->add_option("TRACE", arguments.paths, "a trace: a file, - for stdin, or a folder for formats that are folders")
+    const bool is_graph = command.run == &cli::trace_format::graph, is_diff = command.run == &cli::trace_format::diff;
+    std::string what = "a trace: a file, - for stdin, or a folder for formats that are folders";
+    if (command.many) what += "; several are put together";
+    if (is_graph) what += "; behind them the function whose callers and callees to show";
+    sub->add_option("TRACE", arguments.paths, what)
         ->required()
-        ->expected(command.run == &cli::trace_format::diff ? 2 : 1,
-                   command.run == &cli::trace_format::graph || command.run == &cli::trace_format::diff ? 2 : 1)
+        ->expected(is_diff ? 2 : 1, is_diff        ? 2
+                                    : command.many ? CLI::detail::expected_max_vector_size
+                                                   : 1)
         ->type_name("");
     cli::add_options(*sub, command, arguments);
     sub->callback([sub, &command, &arguments, &code] {
-      if (command.run == &cli::trace_format::graph && arguments.paths.size() == 2) {
+      if (command.run == &cli::trace_format::graph && arguments.paths.size() > 1 && !is_trace(arguments.paths.back())) {
         arguments.about = arguments.paths.back();
         arguments.paths.pop_back();
       }

@@ -92,9 +92,22 @@ int with_calls(const arguments& asked, const call_task& task) {
       return names.find(address).module.empty() ? std::string() : names.text(address);
     };
   }
+  if (!asked.symbols.empty()) {
+    options.module = [&](std::uint64_t address) {
+      return symbols.name_of(address).empty() ? std::string() : asked.symbols;
+    };
+  } else if (names.has_modules()) {
+    options.module = [&names](std::uint64_t address) { return names.find(address).module; };
+  }
+  options.values = shows_values(asked);
+  const bool has_modules = static_cast<bool>(options.module);
   unreadable = unreadable || named != success;
   call_input input{.asked = asked, .bytes = size, .notes = notes, .unreadable = unreadable};
-  return run_task(backsight::memtrace::calls(files, std::move(options)), input, task);
+  const backsight::memtrace::calls trace(files, std::move(options));
+  if (trace.is_by_markers())
+    input.no_modules = "its instructions were filtered: functions have the numbers of their markers, and no places";
+  else if (!has_modules) input.no_modules = "no modules.log is beside the trace; --modules or --symbols name one";
+  return run_task(trace, input, task);
 }
 
 }  // namespace cli::memtrace

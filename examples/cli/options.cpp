@@ -42,15 +42,16 @@ enum : command_set {
 constexpr std::array<trace_command, 20> commands{{
     {in_info, "info", "Show what a trace holds", &trace_format::info},
     {in_dump, "dump", "Show every record", &trace_format::dump},
-    {in_report, "report", "Show calls and times of each function", &trace_format::report, report_calls},
-    {in_stacks, "stacks", "Show the call paths that take most time", &trace_format::stacks, show_stacks},
+    {in_report, "report", "Show calls and times of each function", &trace_format::report, report_calls, true},
+    {in_stacks, "stacks", "Show the call paths that take most time", &trace_format::stacks, show_stacks, true},
     {in_graph, "graph", "Write the call graph in the DOT language, or show who calls a function and whom it calls",
-     &trace_format::graph, show_graph},
+     &trace_format::graph, show_graph, true},
     {in_replay, "replay", "Show the calls, indented, in the order of time", &trace_format::replay, replay_calls},
-    {in_calls, "calls", "List every call: process, thread, start, duration, self, depth, function, caller",
-     &trace_format::calls, list_calls},
+    {in_calls, "calls",
+     "List every call: process, thread, start, duration, self, depth, function, arguments, result, caller",
+     &trace_format::calls, list_calls, true},
     {in_diff, "diff", "Show what changed from one trace to another, by function", &trace_format::diff},
-    {in_export, "export", "Write the trace for another program", &trace_format::export_to, export_calls},
+    {in_export, "export", "Write the trace for another program", &trace_format::export_to, export_calls, true},
     {in_check, "check",
      "Tell what a trace lacks: damage, lost records, calls without begin or end, names; of memtraces what breaks the "
      "rules of the format",
@@ -205,7 +206,9 @@ const std::vector<trace_option>& trace_options() {
        output_group,
        "what the rows are",
        &a::by,
-       {{in_report, with_calls, own_form, "function thread process"},
+       {{in_report, with_calls, own_form, "function thread process module"},
+        {in_diff, with_calls, own_form, "module"},
+        {in_graph, with_calls, own_form, "module", "FUNCTION"},
         {in_report, perf_bit, any_form, "function thread process module event"},
         {in_hot, final_bit, own_form, "pc function module line page"},
         {in_reuse, final_bit, own_form, "power distance"},
@@ -412,18 +415,18 @@ std::size_t count_of(const CLI::App& given, const std::string& name) {
   return option == nullptr ? 0 : option->count();
 }
 /// The option, or `option=value`, was given.
-bool is_given(const CLI::App& given, const std::string& condition) {
-  // The second word behind graph.
-  if (condition == "FUNCTION") return count_of(given, "TRACE") > 1;
+bool is_given(const CLI::App& given, const arguments& asked, const std::string& condition) {
+  // The last word behind graph, where that is no trace.
+  if (condition == "FUNCTION") return !asked.about.empty();
   const std::size_t sign = condition.find('=');
   const std::string name = condition.substr(0, sign);
   if (count_of(given, name) == 0) return false;
   return sign == std::string::npos || given.get_option(name)->results().back() == condition.substr(sign + 1);
 }
 /// One of these was given.
-bool has_one_of(const CLI::App& given, const char* conditions) {
+bool has_one_of(const CLI::App& given, const arguments& asked, const char* conditions) {
   const auto words = words_of(conditions, ' ');
-  return std::ranges::any_of(words, [&](const std::string& one) { return is_given(given, one); });
+  return std::ranges::any_of(words, [&](const std::string& one) { return is_given(given, asked, one); });
 }
 
 bool is_used_in(const trace_option& option, const trace_command& command, format_set of) {
@@ -582,13 +585,14 @@ int check_options(const CLI::App& given, const trace_command& command, const tra
     if (count_of(given, name) == 0) continue;
     const auto used = std::ranges::find_if(option.uses, fits);
     if (used != option.uses.end()) {
-      if (*used->unless != '\0' && has_one_of(given, used->unless)) {
+      if (*used->unless != '\0' && has_one_of(given, asked, used->unless)) {
         const auto words = words_of(used->unless, ' ');
-        const auto beside = std::ranges::find_if(words, [&](const std::string& one) { return is_given(given, one); });
+        const auto beside =
+            std::ranges::find_if(words, [&](const std::string& one) { return is_given(given, asked, one); });
         say("backsight: %s has no effect beside %s\n", name.c_str(), beside->c_str());
         return usage;
       }
-      if (*used->needs != '\0' && !has_one_of(given, used->needs)) {
+      if (*used->needs != '\0' && !has_one_of(given, asked, used->needs)) {
         say("backsight: %s has no effect without %s\n", name.c_str(),
             list_of(words_of(used->needs, ' '), " or ").c_str());
         return usage;

@@ -30,6 +30,7 @@ struct trace_command {
   const char* help = nullptr;
   int (*trace_format::*run)(const arguments&) = nullptr;  ///< a format's own, and what it prints as its tool does
   int (*on_calls)(const arguments&, const trace_format&) = nullptr;  ///< over every trace of calls
+  bool many = false;                                                 ///< of several traces at once, too
 };
 [[nodiscard]] std::span<const trace_command> trace_commands();
 

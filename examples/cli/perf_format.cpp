@@ -187,17 +187,36 @@ int dump(const arguments& asked) {
 
 /// What report, stacks and export read: the options that they share.
 struct profile_input {
-  data::recording_input recording;
   data::stack_profile profile;
-  data::stack_counts counts;
   int code = success;
 
   [[nodiscard]] bool read(const arguments& asked) {
-    if (!recording.open(asked.path())) return false;
     data::stack_options options;
     options.sysroots = asked.sysroots;
-    code = data::read_profile(recording, options, profile, counts);
-    return true;
+    std::vector<std::string> known;
+    std::size_t shown = 0;
+    for (const std::string& path : asked.paths) {
+      data::recording_input recording;
+      data::stack_counts counts;
+      if (!recording.open(path)) {
+        code = bad_input;
+        continue;
+      }
+      // Values are those of events: other events count something else.
+      for (const auto& event : recording.trace.events()) {
+        const std::string name(event.name);
+        if (shown == 0) known.push_back(name);
+        if (std::ranges::find(known, name) != known.end()) continue;
+        say("backsight: the samples of %s count %s, those of %s do not\n", path.c_str(), name.c_str(),
+            asked.path().c_str());
+        code = usage;
+        return false;
+      }
+      ++shown;
+      profile.begin_recording();
+      code = std::max(code, data::read_profile(recording, options, profile, counts));
+    }
+    return shown != 0;
   }
   [[nodiscard]] std::string_view function(std::uint32_t number) const {
     const std::string_view both = profile.functions[number];
@@ -230,7 +249,7 @@ void share(table& to, std::uint64_t part, std::uint64_t whole) {
 int report(const arguments& asked) {
   const std::string by = asked.by.empty() ? "function" : asked.by;
   profile_input input;
-  if (!input.read(asked)) return bad_input;
+  if (!input.read(asked)) return input.code;
   const data::stack_profile& profile = input.profile;
   struct row {
     std::string_view name;
@@ -299,7 +318,7 @@ int report(const arguments& asked) {
 
 int stacks(const arguments& asked) {
   profile_input input;
-  if (!input.read(asked)) return bad_input;
+  if (!input.read(asked)) return input.code;
   const auto& nodes = input.profile.nodes();
   std::vector<std::uint32_t> order;
   for (std::uint32_t i = 1; i < nodes.size(); ++i) {
@@ -335,7 +354,7 @@ int export_to(const arguments& asked) {
     return out.close(code);
   }
   profile_input input;
-  if (!input.read(asked)) return bad_input;
+  if (!input.read(asked)) return input.code;
   output out(asked.output);
   const auto& nodes = input.profile.nodes();
   std::string line;

@@ -55,6 +55,8 @@ class stack_profile {
   };
   std::vector<process> by_process;
 
+  /// What comes next is of another recording: numbers of its processes are its own.
+  void begin_recording() { ++recording_; }
   /// Adds a stack, the outermost function first.
   void add(const std::vector<std::uint32_t>& stack, std::uint64_t value) {
     std::uint32_t at = 0;
@@ -76,7 +78,7 @@ class stack_profile {
   /// `number` is that of perf::process.
   void count_process(std::uint32_t number, std::int32_t pid, const std::string& name, bool is_of_first,
                      std::uint64_t value) {
-    const auto [at, is_new] = processes_.try_emplace(number, by_process.size());
+    const auto [at, is_new] = processes_.try_emplace(recording_ << 32 | number, by_process.size());
     if (is_new) by_process.emplace_back();
     process& one = by_process[at->second];
     if (is_new || is_of_first || !one.is_of_first) one.name = name + " " + std::to_string(pid);
@@ -96,7 +98,8 @@ class stack_profile {
  private:
   std::vector<node> nodes_;
   std::unordered_map<std::uint64_t, std::uint32_t> children_;
-  std::unordered_map<std::uint32_t, std::size_t> processes_;
+  std::unordered_map<std::uint64_t, std::size_t> processes_;
+  std::uint64_t recording_ = 0;
 };
 
 /// Writes the samples of a recording with their stacks as a Perfetto trace. Gives the exit code.

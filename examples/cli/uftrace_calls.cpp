@@ -27,7 +27,13 @@ int uftrace_with_calls(const arguments& asked, const call_task& task) {
   std::uint64_t bytes = 0;
   for (const uftrace::task_data& each : data.recording().data) bytes += each.bytes.size();
   call_input input{.asked = wanted, .bytes = bytes, .notes = notes, .unreadable = data.damaged, .has_ids = false};
-  return run_task(uftrace::calls(data.recording()), input, task);
+  uftrace::call_options options{.by_module = asked.by == "module"};
+  if (shows_values(asked)) {
+    options.values = [](uftrace::resolver& names, const uftrace::merged_record& record, std::string& to) {
+      as_uftrace::value_writer(names).values(to, record, as_uftrace::text_style::replay);
+    };
+  }
+  return run_task(uftrace::calls(data.recording(), std::move(options)), input, task);
 }
 
 }  // namespace cli

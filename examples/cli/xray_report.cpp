@@ -136,7 +136,9 @@ int xray_with_calls(const arguments& asked, const call_task& task) {
   xray_names names;
   if (!trace.open(asked.path()) || !names.open(asked.symbols)) return bad_input;
   call_input input{.asked = asked, .bytes = trace.log().bytes().size(), .notes = trace.faults()};
-  return run_task(xray::calls(trace.log(), names.names()), input, task);
+  if (asked.symbols.empty()) input.no_modules = "an XRay log tells no modules; --symbols names its program";
+  return run_task(xray::calls(trace.log(), names.names(), {.program = asked.symbols, .values = shows_values(asked)}),
+                  input, task);
 }
 
 }  // namespace cli

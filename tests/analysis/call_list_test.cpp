@@ -52,3 +52,30 @@ TEST_CASE("the calls of parts are put together, and sorted by their start") {
     CHECK(list.calls()[0].order > list.calls()[1].order);
   }
 }
+
+namespace {
+
+struct valued_event : test::call_event {
+  std::string_view values{};
+};
+valued_event valued(test::call_event event, std::string_view values) { return {event, values}; }
+
+}  // namespace
+
+TEST_CASE("a listed call has what was given to it and what its own exit gave back") {
+  call_list list;
+  for (const valued_event& each : {valued(enter(1, 0), "7"), valued(enter(2, 1), ""), valued(enter(3, 2), "\"x\""),
+                                   valued(exit(3, 3), "8"), valued(exit(1, 9), "9")})
+    list.on(each);
+  list.end_part(0);
+  REQUIRE(list.has_values());
+  const auto of = [&](const call_list& in, std::size_t i) { return in.values_of(in.calls()[i]); };
+  CHECK((of(list, 0).arguments == "7" && of(list, 0).result == "9"));
+  CHECK((of(list, 1).arguments.empty() && of(list, 1).result.empty()));  // Its caller's exit closed it.
+  CHECK((of(list, 2).arguments == "\"x\"" && of(list, 2).result == "8"));
+  call_list both = list;
+  both.merge(list);
+  REQUIRE(both.calls().size() == 6);
+  CHECK((of(both, 3).arguments == "7" && of(both, 3).result == "9" && of(both, 5).arguments == "\"x\""));
+  CHECK_FALSE(list_of({.parts = {{enter(1, 0)}}, .damage = {}}).has_values());
+}

@@ -62,3 +62,18 @@ TEST_CASE("a merged call tree has the nodes of both, those that are new in their
   }
   CHECK(first.faults().unmatched_exits == 1);
 }
+
+TEST_CASE("a tree by other numbers of functions has one node for paths that become one") {
+  analysis::call_tree tree;
+  for (const auto& event : {test::enter(1, 0), test::enter(2, 1), test::exit(2, 3), test::enter(3, 4), test::exit(3, 9),
+                            test::exit(1, 10), test::enter(4, 20), test::enter(3, 21)})
+    tree.on(event);
+  tree.finish();
+  const auto renumbered = tree.renumbered([](std::uint64_t function) {
+    return function == 3 ? std::uint64_t{2} : function == 4 ? std::uint64_t{1} : function;
+  });
+  REQUIRE(renumbered.nodes().size() == 3);
+  CHECK((renumbered.nodes()[1].function == 1 && renumbered.nodes()[1].total == 10 && renumbered.nodes()[1].self == 3));
+  CHECK((renumbered.nodes()[2].function == 2 && renumbered.nodes()[2].count == 2 && renumbered.nodes()[2].total == 7));
+  CHECK(renumbered.faults().unfinished == 2);
+}

@@ -132,3 +132,17 @@ TEST_CASE("merged time tables equal one of all events") {
   };
   CHECK(rows(first) == rows(both));
 }
+
+TEST_CASE("rows of a table are put together by other numbers of functions") {
+  const test::call_parts trace{
+      .parts = {{enter(1, 0), exit(1, 4)}, {enter(2, 10), exit(2, 17), enter(3, 20), exit(3, 21)}}, .damage = {}};
+  auto table = analysis::run(trace, time_table(), [](std::string_view, const fault&) {});
+  auto renumbered = table.renumbered([](std::uint64_t function) { return function == 2 ? 1 : function; });
+  std::map<std::uint64_t, sums> rows;
+  renumbered.for_each([&](time_table::key key, time_table::row& row) {
+    rows[key.second] = {row.durations.sum_up().count, row.total, row.self};
+  });
+  CHECK(rows.size() == 2);
+  CHECK(rows.at(1) == sums{2, 11, 11});
+  CHECK(rows.at(3) == sums{1, 1, 1});
+}

@@ -14,6 +14,9 @@ import sys
 import tempfile
 import unittest
 
+sys.dont_write_bytecode = True  # Nothing is written beside the tests.
+import made_traces
+
 PROGRAM, DATA = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
 ELF, OBJECT, TWO = "cfi/elf/gcc-O2", "cfi/objects/x86_64.eh_frame.o", "cfi/objects/two-sections.o"
 BUILD_ID = "11" * 20
@@ -325,22 +328,8 @@ class Damage(Files):
             self.assertEqual(run("cfi", *words)[1], "")
 
 
-def samples_file(stacks, overlap=False):
-    """Stack samples of one object, at 0x401000, with a frame each."""
-    objects = struct.pack("<II20s4xQ", 0, 20, bytes.fromhex(BUILD_ID), 0)
-    maps = struct.pack("<II", 1, 0) + struct.pack("<QQQII", 0x401000, 0x402000, 0x1000, 0, 0)
-    strings = b"/bin/it\0"
-    records = b""
-    for stack in stacks:
-        registers = [0] * 17
-        registers[7], registers[16] = 0x7000, 0x401290
-        body = struct.pack("<IIIIIQQ", 1, 0, 0, len(stack), 0, 0, 0x7000) + struct.pack("<17Q", *registers) + stack
-        records += struct.pack("<I", len(body) + 4) + body
-    o = 96
-    m, s = o + len(objects), o + len(objects) + len(maps)
-    at = s + len(strings)
-    head = b"STKSMP01" + struct.pack("<6I", 96, 62, 17, 1, 1, len(stacks)) + struct.pack("<5Q", o, m, s, at, at + len(records))
-    return head.ljust(96, b"\0") + objects + maps + strings + records
+def samples_file(stacks):
+    return made_traces.stack_samples(stacks, BUILD_ID)
 
 
 class Unwind(Files):

@@ -17,6 +17,7 @@ import made_traces
 
 PROGRAM, DATA = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
 ELF = os.path.join(DATA, "xray/bin/workload-19")
+CFI_ELF, BUILD_ID = "cfi/elf/gcc-O2", "11" * 20
 # Two of each kind: what has no effect on one for lack of something to act on may have one on the other.
 TRACES = {
     "XRay": ["xray/c19/fdr-threads.xray", "xray/c19/fdr-custom.xray", "xray/syn/syn-fdr-tail-and-missing-exits.xray"],
@@ -71,6 +72,8 @@ def options(command):
     for line in re.split(r"\n  (?=-)", text)[1:]:
         head = re.match(r"([-\w,]+)(?: (\S+))?", line)
         names, value = head[1].split(","), head[2] or ""
+        if value.endswith(":"):  # "Excludes: --verbose" stands behind a flag.
+            value = ""
         name = next((n for n in names if n.startswith("--")), names[0])
         if name == "--help":
             continue
@@ -188,6 +191,93 @@ class Matrix(unittest.TestCase):
         print(f"{tried} tried, {refused} refused")
         self.assertEqual(silent, [])
         self.assertGreater(refused, 100)
+
+
+class Several(unittest.TestCase):
+    """The commands over calls on several traces: every option of one has an effect on two, or is refused."""
+
+    def test_options_of_several_traces(self):
+        silent, tried, refused = [], 0, 0
+        pairs = {"XRay": TRACES["XRay"][-2:], "uftrace": TRACES["uftrace"][-2:], "memtrace": TRACES["memtrace"][:2],
+                 "perf.data": [TRACES["perf.data"][1]] * 2}
+        having = commands()
+        for command in ("report", "stacks", "graph", "calls", "export"):
+            for form, traces in pairs.items():
+                if form not in having[command]:
+                    continue
+                words = [command, *traces] + (["--to", "folded"] if command == "export" else [])
+                plain = call(*words)
+                self.assertNotEqual(plain[0], 2, (words, plain[2]))
+                for name, (takes_value, values) in options(command).items():
+                    if name in ("--output", "--index", "--to"):
+                        continue
+                    outcomes, effect = 0, False
+                    for value in [[]] if not takes_value else [[one] for one in values or VALUES.get(name) or ["1"]]:
+                        got = call(*words, name, *value, *BESIDE.get(name, []))
+                        tried += 1
+                        if got[0] == 2:
+                            refused += 1
+                            self.assertEqual(got[1], b"", (words, name, value))
+                            continue
+                        outcomes += 1
+                        effect = effect or got[1:] != plain[1:] or name in NO_OUTPUT
+                    if name == "--thousands" and form in ("XRay", "uftrace"):
+                        continue
+                    if outcomes != 0 and not effect:
+                        silent.append((command, form, name))
+        print(f"{tried} tried, {refused} refused")
+        self.assertEqual(silent, [])
+        self.assertGreater(refused, 30)
+
+
+class Unwind(unittest.TestCase):
+    """`backsight unwind` with each of its inputs: every option has an effect, or is refused."""
+
+    def test_options_of_unwind(self):
+        folder = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, folder)
+        samples = os.path.join(folder, "samples")
+        elves = os.path.join(folder, "elves")
+        os.mkdir(elves)
+        shutil.copy(os.path.join(DATA, CFI_ELF), os.path.join(elves, BUILD_ID + ".elf"))
+        with open(samples, "wb") as file:
+            file.write(made_traces.stack_samples([bytes(64)] * 5, BUILD_ID))
+        root = "perf/root"
+        inputs = {
+            "core file": (["core/tree.core", "--sysroot", root], ["core/tree.core"]),
+            "stack samples": ([samples, "--elf-dir", elves],),
+            "perf.data": (["perf/tree-dwarf/perf.data", "--sysroot", root], ["perf/tree-dwarf/perf.data"]),
+        }
+        values = {"--sysroot": [root], "--jobs": ["2"], "--max-stack": ["2"], "--elf-dir": [elves], "--objects": [elves], "--as": ["perf-script"],
+                  "--fields": ["ip"], "--format": ["text", "json", "folded"], "--with": ["table", "compiled"]}
+        # What unwinds and with how many threads changes nothing of what is found; --check prints what differs, and here nothing does.
+        silent_by_nature = NO_OUTPUT | {"--with", "--check", "--elf-dir", "--objects"}
+        silent, refused = [], 0
+        known = options("unwind")
+        self.assertGreater(len(known), 6)
+        for kind, bases in inputs.items():
+            for name, (takes_value, listed) in known.items():
+                outcomes, effect = 0, False
+                for base in bases:
+                    if name in base:
+                        continue
+                    plain = call("unwind", *base)
+                    self.assertNotEqual(plain[0], 2, (base, plain[2]))
+                    for value in [[]] if not takes_value else [[one] for one in listed or values.get(name, ["never"])]:
+                        beside = {"--fields": ["--as", "perf-script"], "--objects": ["--with", "compiled"]}.get(name, [])
+                        without = call("unwind", *base, *beside)
+                        got = call("unwind", *base, *beside, name, *value)
+                        if got[0] == 2:
+                            refused += 1
+                            self.assertEqual(got[1], b"", (base, name))
+                            self.assertNotEqual(got[2], "", (base, name))
+                            continue
+                        outcomes += 1
+                        effect = effect or got != without or name in silent_by_nature
+                if outcomes != 0 and not effect:
+                    silent.append((kind, name))
+        self.assertEqual(silent, [])
+        self.assertGreater(refused, 5)
 
 
 class Words(unittest.TestCase):

@@ -110,3 +110,29 @@ TEST_CASE("events of formats without text have none, and names that would not li
   STATIC_REQUIRE(call_trace<test::call_parts>);
   STATIC_REQUIRE_FALSE(std::convertible_to<const test::call_parts&, any_call_trace>);
 }
+
+TEST_CASE("modules and values are told where the trace tells them") {
+  struct valued : noted_parts {
+    std::string module = "libm.so";
+    const std::string& function_module(std::uint64_t) const { return module; }
+    std::string_view values_of(const event_type&) const { return "1, 2"; }
+  };
+  const valued own;
+  STATIC_REQUIRE(tells_modules<valued> && tells_values<valued>);
+  STATIC_REQUIRE_FALSE(tells_modules<noted_parts> || tells_values<noted_parts>);
+  const any_call_trace trace(own);
+  CHECK(trace.function_module(7).data() == own.module.data());
+  std::vector<std::string_view> values;
+  trace.part(0).for_each_event([&](const any_call_event& e) { values.push_back(trace.values_of(e)); },
+                               [](std::string_view, const fault&) {});
+  REQUIRE_FALSE(values.empty());
+  CHECK(values.front() == "1, 2");
+  const noted_parts silent;
+  CHECK(any_call_trace(silent).function_module(7).empty());
+  any_call_trace(silent).part(0).for_each_event([](const any_call_event& e) { CHECK(e.values.empty()); },
+                                                [](std::string_view, const fault&) {});
+  struct made_anew : noted_parts {
+    std::string function_module(std::uint64_t) const { return "gone"; }
+  };
+  STATIC_REQUIRE_FALSE(std::convertible_to<const made_anew&, any_call_trace>);
+}

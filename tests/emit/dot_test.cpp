@@ -82,3 +82,20 @@ TEST_CASE("names of nodes may be strings that are made for each call, and hold w
         "self 4\"];\n"
         "}\n");
 }
+
+TEST_CASE("a graph of groups has the calls from one to another") {
+  analysis::call_tree tree;
+  for (const auto& event :
+       {test::enter(1, 0), test::enter(2, 1), test::enter(3, 2), test::exit(3, 5), test::exit(2, 6), test::exit(1, 10)})
+    tree.on(event);
+  tree.finish();
+  std::string shown;
+  (void)emit::dot(
+      std::back_inserter(shown), tree, [](std::uint64_t group) { return std::string(group == 0 ? "low" : "high"); },
+      [](auto out, std::uint64_t time) { return text::decimal(out, time); },
+      [](std::uint64_t function) { return function < 3 ? std::uint64_t{0} : std::uint64_t{1}; });
+  CHECK(shown.find("f0 [label=\"low\\n2 calls, self 7\"]") != std::string::npos);
+  CHECK(shown.find("f1 [label=\"high\\n1 call, self 3\"]") != std::string::npos);
+  CHECK(shown.find("f0 -> f1 [label=\"1 call, 3\"]") != std::string::npos);
+  CHECK(shown.find("f0 -> f0") == std::string::npos);
+}

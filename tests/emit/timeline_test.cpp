@@ -87,3 +87,34 @@ TEST_CASE("Chrome's and Perfetto's traces hold the names of threads and processe
   CHECK(packets.find(std::string("\x1a\x06\x08\x01\x32\x02it", 8)) != std::string::npos);
   CHECK(packets.find(std::string("\x22\x08\x08\x01\x10\x02\x2a\x02t2", 10)) != std::string::npos);
 }
+
+TEST_CASE("what was given to calls and given back stands in a timeline where the writer takes it") {
+  struct valued_parts : test::call_parts {
+    std::string_view values_of(const test::call_event& event) const {
+      return event.function == 1 ? event.kind == event_kind::enter ? "\"a\", 2" : "3" : "";
+    }
+  };
+  const valued_parts trace{{.parts = {{enter(1, 1), enter(2, 2), exit(1, 3)}}, .damage = {}}};
+  std::string json;
+  emit::chrome_json chrome(std::back_inserter(json));
+  emit::timeline(chrome, trace, [](std::string_view, const fault&) {});
+  (void)chrome.finish();
+  const auto events = nlohmann::json::parse(json).at("traceEvents");
+  REQUIRE(events.size() == 5);
+  CHECK(events.at(1).at("args") == nlohmann::json{{"arguments", "\"a\", 2"}});
+  CHECK_FALSE(events.at(2).contains("args"));
+  CHECK_FALSE(events.at(3).contains("args"));  // The exit is not its own.
+  CHECK(events.at(4).at("args") == nlohmann::json{{"result", "3"}});
+  std::string packets;
+  emit::perfetto perfetto(std::back_inserter(packets));
+  emit::timeline(perfetto, trace, [](std::string_view, const fault&) {});
+  // debug_annotations: a name and a text.
+  CHECK(packets.find("\x22\x13\x52\x09"
+                     "arguments\x32\x06\"a\", 2") != std::string::npos);
+  CHECK(packets.find("\x22\x0b\x52\x06result\x32\x01"
+                     "3") != std::string::npos);
+  STATIC_REQUIRE_FALSE(emit::value_writer<written>);
+  written lines;
+  emit::timeline(lines, trace, [](std::string_view, const fault&) {});
+  CHECK(lines.lines.size() == 5);
+}

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdint>
+#include <span>
 #include <string>
 
 #include <backsight/memtrace/call_follower.hpp>
@@ -177,4 +178,40 @@ TEST_CASE("very many returns to nowhere do not each search all that is open, and
   CHECK(deep.follower.depth() == levels - 1);
   deep.back(1, 5);
   CHECK(deep.follower.depth() == 0);
+}
+
+TEST_CASE("the arguments of function markers come with the entry, what is given back with the exit") {
+  call_follower follower(call_clock::instructions, true, true);
+  std::string text;
+  const auto tell = [&](const call& one, std::span<const std::uint64_t> values) {
+    text += (one.kind == event_kind::enter ? "+" : "-") + std::to_string(one.function);
+    for (const std::uint64_t value : values) text += " " + std::to_string(value);
+    text += ";";
+  };
+  const auto marker = [&](marker_type type, std::uint64_t value) {
+    follower.on(trace_type::marker, static_cast<std::uint16_t>(type), value, tell);
+  };
+  marker(marker_type::func_id, 3);
+  marker(marker_type::func_retaddr, 5);
+  marker(marker_type::func_arg, 1);
+  marker(marker_type::func_arg, 2);
+  CHECK(text.empty());
+  marker(marker_type::func_id, 4);
+  marker(marker_type::func_arg, 6);
+  marker(marker_type::func_id, 4);
+  marker(marker_type::func_retval, 7);
+  marker(marker_type::func_arg, 8);  // Of no entry.
+  marker(marker_type::func_id, 9);
+  marker(marker_type::func_retaddr, 5);
+  for (int i = 0; i < 1000; ++i) marker(marker_type::func_arg, 0);
+  CHECK(text == "+3 1 2;+4 6;-4 7;");
+  text.clear();
+  follower.finish(tell);
+  CHECK(text == "+9" + [] {
+    std::string zeros;
+    for (int i = 0; i < 64; ++i) zeros += " 0";
+    return zeros;
+  }() + ";");
+  follower.finish(tell);
+  CHECK(text.size() == 2 + 64 * 2 + 1);
 }

@@ -159,6 +159,33 @@ TEST_CASE("function markers are the calls of a filtered file") {
   CHECK(trace.function_name(4) == "function 4");
 }
 
+TEST_CASE("calls by function markers tell their values, and calls by instructions their modules") {
+  trace_builder file;
+  file.header(7, 7, 0xe40 | file_type::ifiltered).time(100).instruction(10, 5);
+  file.marker(marker_type::func_id, 4)
+      .marker(marker_type::func_retaddr, 15)
+      .marker(marker_type::func_arg, 3)
+      .marker(marker_type::func_arg, 0x10000000)
+      .exit();
+  backsight::memtrace::call_options options;
+  options.values = true;
+  options.module = [](std::uint64_t) { return std::string("libc.so"); };
+  const calls trace({{file.view(), ""}}, options);
+  std::vector<std::string> values;
+  trace.part(0).for_each_event([&](const calls::event_type& event) { values.emplace_back(trace.values_of(event)); },
+                               [](std::string_view, const fault&) {});
+  CHECK(values == std::vector<std::string>{"3, 0x10000000"});
+  CHECK(trace.is_by_markers());
+  CHECK(trace.function_module(4).empty());
+
+  trace_builder whole;
+  whole.header(7, 7, 0xe40).time(100).instruction(10, 5, trace_type::instr_direct_call).instruction(1000, 4).exit();
+  const calls other({{whole.view(), ""}}, options);
+  CHECK_FALSE(other.is_by_markers());
+  CHECK(other.function_module(1000) == "libc.so");
+  CHECK(calls({{whole.view(), ""}}).function_module(1000).empty());
+}
+
 TEST_CASE("the calls of a recorded trace are what its instructions call, counted by hand") {
   const auto file = load_trace("single/drmemtrace.single.10508.3099.trace.gz");
   const calls trace({{file, ""}});

@@ -126,3 +126,31 @@ TEST_CASE("a function has one number in all parts, however many jobs walk them")
     CHECK(counts == std::map<std::string, std::uint64_t>{{"/a", 16}, {"/a/b", 16}, {"/main", 16}, {"/main/b", 16}});
   }
 }
+
+TEST_CASE("functions of a uftrace directory have modules and values where they are asked for") {
+  const auto directory = io::uftrace_directory::open(test::data_path("uftrace/args-spec/uftrace.data"));
+  REQUIRE(directory);
+  uftrace::call_options options{.by_module = true};
+  options.values = [](uftrace::resolver&, const uftrace::merged_record& record, std::string& to) {
+    to += record.type == uftrace::record_type::entry ? "given " : "back ";
+    to += std::to_string(record.payload.size());
+  };
+  const uftrace::calls calls(directory->recording(), options), plain(directory->recording());
+  std::size_t given = 0, back = 0, known = 0, events = 0;
+  for (std::size_t part = 0; part < calls.part_count(); ++part) {
+    calls.part(part).for_each_event(
+        [&](const uftrace::calls::event_type& event) {
+          ++events;
+          given += calls.values_of(event).starts_with("given ") ? 1U : 0U;
+          back += calls.values_of(event).starts_with("back ") ? 1U : 0U;
+          CHECK((event.values.empty() || (event.kind == event_kind::enter) == event.values.starts_with("given ")));
+          known += calls.function_module(event.function).empty() ? 0U : 1U;
+        },
+        [](std::string_view, const fault&) {});
+    plain.part(part).for_each_event([](const uftrace::calls::event_type& event) { CHECK(event.values.empty()); },
+                                    [](std::string_view, const fault&) {});
+  }
+  CHECK((given != 0 && back != 0 && given + back < events));
+  CHECK(known == events);
+  CHECK(calls.function_module(~std::uint64_t{0}).empty());
+}

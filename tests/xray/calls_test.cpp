@@ -66,3 +66,22 @@ TEST_CASE("a log of nothing but its header has no parts") {
   CHECK(calls.part_count() == 0);
   CHECK(calls.start() == 0);
 }
+
+TEST_CASE("logged arguments are text where they are asked for, and no function is known without a program") {
+  auto file = xray_builder(order::little, 3)
+                  .header(0, 0, 0)
+                  .basic_function(3, 0, 4, 50, 7, 1)
+                  .basic_argument(4, 7, 1, 12)
+                  .basic_function(1, 0, 4, 60, 7, 1);
+  const auto log = xray::open(file.view()).value();
+  for (const bool asked : {true, false}) {
+    const xray::calls calls(log, {}, {.program = "app", .values = asked});
+    std::vector<std::string_view> values;
+    calls.part(0).for_each_event([&](const xray::event& event) { values.push_back(calls.values_of(event)); },
+                                 [](std::string_view, const fault&) { CHECK(false); });
+    REQUIRE(values.size() == 2);
+    CHECK(values[0] == (asked ? "12" : ""));
+    CHECK(values[1].empty());
+    CHECK(calls.function_module(4).empty());
+  }
+}

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <unordered_map>
 #include <vector>
 
@@ -82,18 +83,13 @@ class call_tree {
   [[nodiscard]] const call_faults& faults() const noexcept { return stacks_.faults(); }
 
   /// Adds all of another tree; nodes that are new come in the order in which they have them.
-  void merge(const call_tree& other) {
-    std::vector<node_id> here(other.nodes_.size(), root);
-    for (std::size_t id = 1; id < here.size(); ++id) {
-      const node& theirs = other.nodes_[id];
-      here[id] = child(here[theirs.parent], theirs.function);
-      node& ours = nodes_[here[id]];
-      ours.count += theirs.count;
-      ours.total += theirs.total;
-      ours.self += theirs.self;
-      ours.once += theirs.once;
-    }
-    stacks_.merge(other.stacks_);
+  void merge(const call_tree& other) { add(other, std::identity()); }
+  /// The same by other numbers of functions: those to which `number_of(function)` gives one number are one.
+  template <class NumberOf>
+  [[nodiscard]] call_tree renumbered(NumberOf&& number_of) const {
+    call_tree made(tells_once_);
+    made.add(*this, number_of);
+    return made;
   }
 
   /// The functions from the outermost to that of `id`.
@@ -104,6 +100,21 @@ class call_tree {
   }
 
  private:
+  template <class NumberOf>
+  void add(const call_tree& other, NumberOf&& number_of) {
+    std::vector<node_id> here(other.nodes_.size(), root);
+    for (std::size_t id = 1; id < here.size(); ++id) {
+      const node& theirs = other.nodes_[id];
+      here[id] = child(here[theirs.parent], static_cast<std::uint64_t>(number_of(theirs.function)));
+      node& ours = nodes_[here[id]];
+      ours.count += theirs.count;
+      ours.total += theirs.total;
+      ours.self += theirs.self;
+      ours.once += theirs.once;
+    }
+    stacks_.merge(other.stacks_);
+  }
+
   struct edge {
     node_id parent;
     std::uint64_t function;

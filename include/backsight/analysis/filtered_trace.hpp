@@ -49,6 +49,16 @@ class filtered_trace {
   {
     return from_->lost_records();
   }
+  [[nodiscard]] decltype(auto) function_module(std::uint64_t function) const
+    requires tells_modules<T>
+  {
+    return from_->function_module(function);
+  }
+  [[nodiscard]] std::string_view values_of(const event_type& event) const
+    requires tells_values<T>
+  {
+    return from_->values_of(event);
+  }
   template <class F>
   void for_each_fault(F&& f) const {
     from_->for_each_fault(f);

@@ -73,17 +73,25 @@ class time_table {
 
   /// Adds all of another table, which has the same rows.
   void merge(time_table& other) {
-    const auto add = [](row& ours, row& theirs) {
-      ours.durations.merge(theirs.durations);
-      ours.total += theirs.total;
-      ours.self += theirs.self;
-    };
     other.functions_.for_each([&](std::uint64_t function, row& theirs) {
       if (!theirs.durations.empty()) add(functions_[function], theirs);
     });
     for (auto& [which, theirs] : other.others_) add(others_[which], theirs);
     stacks_.merge(other.stacks_);
   }
+  /// The same by other numbers of functions: those to which `number_of(function)` gives one number are one row.
+  template <class NumberOf>
+  [[nodiscard]] time_table renumbered(NumberOf&& number_of) {
+    time_table made(by_);
+    for_each([&](const key& which, row& theirs) {
+      row& ours = by_ <= rows::groups ? made.functions_[static_cast<std::uint64_t>(number_of(which.second))]
+                                      : made.others_[which];
+      add(ours, theirs);
+    });
+    made.stacks_.merge(stacks_);
+    return made;
+  }
+
   /// Calls `f(key, row)` for each that has calls; of functions and groups the key's second is their number.
   template <class F>
   void for_each(F&& f) {
@@ -114,6 +122,11 @@ class time_table {
   ~time_table() = default;
 
  private:
+  static void add(row& ours, const row& theirs) {
+    ours.durations.merge(theirs.durations);
+    ours.total += theirs.total;
+    ours.self += theirs.self;
+  }
   [[nodiscard]] std::uint64_t row_of(std::uint64_t function) {
     if (by_ != rows::groups) return function;
     std::uint64_t& known = groups_[function];  // One more than the group's number.

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
 #include <backsight/core/call_trace.hpp>
 
@@ -20,6 +21,7 @@ struct any_call_event {
   std::uint64_t thread = 0;
   std::int64_t process = 0;
   std::optional<std::string_view> text{};  ///< Of a mark, where the format has one; as long as the trace lives.
+  std::string_view values{};               ///< As tells_values says.
 };
 static_assert(call_event<any_call_event>);
 
@@ -44,6 +46,11 @@ class callback {
 /// Text that lives on without the expression that gave it.
 template <class Name>
 concept lent_text = std::is_reference_v<Name> || std::is_trivially_copyable_v<Name>;
+
+/// Names of modules, where a trace has them, are lent.
+template <class T>
+concept lends_modules =
+    !tells_modules<T> || lent_text<decltype(std::declval<const T&>().function_module(std::uint64_t{}))>;
 
 using on_any_event = callback<const any_call_event&>;
 using on_any_fault = callback<std::string_view, const fault&>;
@@ -78,11 +85,12 @@ class any_call_trace {
   };
 
   template <call_trace T>
-    requires(!std::same_as<T, any_call_trace>) && requires(const T& trace, std::uint64_t number, std::int64_t process) {
-      { trace.function_name(number) } -> detail::lent_text;
-      { trace.thread_name(process, number) } -> detail::lent_text;
-      { trace.process_name(process) } -> detail::lent_text;
-    }
+    requires(!std::same_as<T, any_call_trace>) && detail::lends_modules<T> &&
+                requires(const T& trace, std::uint64_t number, std::int64_t process) {
+                  { trace.function_name(number) } -> detail::lent_text;
+                  { trace.thread_name(process, number) } -> detail::lent_text;
+                  { trace.process_name(process) } -> detail::lent_text;
+                }
   any_call_trace(const T& trace) noexcept : trace_(&trace), does_(&done_by<T>) {}
 
   [[nodiscard]] std::size_t part_count() const { return does_->part_count(trace_); }
@@ -101,6 +109,12 @@ class any_call_trace {
   [[nodiscard]] std::uint64_t start() const { return does_->start(trace_); }
   /// As tells_lost_records says; 0 where the format does not tell.
   [[nodiscard]] std::uint64_t lost_records() const { return does_->lost_records(trace_); }
+  /// As tells_modules says; empty where the format does not tell.
+  [[nodiscard]] std::string_view function_module(std::uint64_t function) const {
+    return does_->function_module(trace_, function);
+  }
+  /// As tells_values says.
+  [[nodiscard]] static std::string_view values_of(const any_call_event& event) noexcept { return event.values; }
   template <class OnFault>
   void for_each_fault(OnFault&& on_fault) const {
     does_->for_each_fault(trace_, detail::on_any_fault(on_fault));
@@ -117,6 +131,7 @@ class any_call_trace {
     std::uint64_t (*to_ns)(const void*, std::uint64_t);
     std::uint64_t (*start)(const void*);
     std::uint64_t (*lost_records)(const void*);
+    std::string_view (*function_module)(const void*, std::uint64_t);
     void (*for_each_fault)(const void*, detail::on_any_fault);
   };
 
@@ -135,6 +150,7 @@ class any_call_trace {
           to.thread = static_cast<std::uint64_t>(event.thread);
           to.process = static_cast<std::int64_t>(event.process);
           if (event.kind == event_kind::mark) to.text = mark_text(event);
+          if constexpr (tells_values<T>) to.values = as<T>(trace).values_of(event);
           give(to);
         },
         on_fault);
@@ -155,11 +171,15 @@ class any_call_trace {
         if constexpr (tells_lost_records<T>) return as<T>(t).lost_records();
         else return 0;
       },
+      [](const void* t, std::uint64_t function) -> std::string_view {
+        if constexpr (tells_modules<T>) return as<T>(t).function_module(function);
+        else return {};
+      },
       [](const void* t, detail::on_any_fault on_fault) { as<T>(t).for_each_fault(on_fault); }};
 
   const void* trace_;
   const operations* does_;
 };
-static_assert(call_trace<any_call_trace>);
+static_assert(call_trace<any_call_trace> && tells_modules<any_call_trace> && tells_values<any_call_trace>);
 
 }  // namespace backsight

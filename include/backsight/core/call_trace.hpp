@@ -82,6 +82,20 @@ concept tells_lost_records = call_trace<T> && requires(const T& trace) {
   { trace.lost_records() } -> std::same_as<std::uint64_t>;
 };
 
+/// The program or library that a function is in, where a format knows: empty for functions of which it does not.
+template <class T>
+concept tells_modules = call_trace<T> && requires(const T& trace, std::uint64_t function) {
+  { trace.function_module(function) } -> std::convertible_to<std::string_view>;
+};
+
+/// What was given to a call, of its enter, and what it gave back, of its exit, as text that lives as long as the trace;
+/// empty where that was not recorded. It is asked of the event that a part gives at that moment, by whoever walks the
+/// part.
+template <class T>
+concept tells_values = call_trace<T> && requires(const T& trace, const typename T::event_type& event) {
+  { trace.values_of(event) } -> std::same_as<std::string_view>;
+};
+
 /// What events have beside that in some formats.
 template <class E>
 concept has_cpu = call_event<E> && requires(const E& event) {

@@ -20,8 +20,10 @@ class chrome_json {
     out_ = text::literal(out_, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[");
   }
 
-  /// One event of a thread, at a time in nanoseconds that is not before that of the first event.
-  void event(event_kind kind, std::string_view name, std::int64_t process, std::int64_t thread, std::uint64_t time_ns) {
+  /// One event of a thread, at a time in nanoseconds that is not before that of the first event; with what was given to
+  /// the call or, at its exit, given back.
+  void event(event_kind kind, std::string_view name, std::int64_t process, std::int64_t thread, std::uint64_t time_ns,
+             std::string_view values = {}) {
     if (!started_) start_ns_ = time_ns;
     started_ = true;
     begin();
@@ -40,6 +42,11 @@ class chrome_json {
     out_ = text::decimal(out_, since / 1000);
     *out_++ = '.';
     out_ = text::decimal(out_, since % 1000, 3);
+    if (!values.empty()) {
+      out_ = text::literal(out_, kind == event_kind::enter ? ",\"args\":{\"arguments\":" : ",\"args\":{\"result\":");
+      out_ = text::quoted(out_, values);
+      *out_++ = '}';
+    }
     *out_++ = '}';
   }
 

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include <backsight/analysis/call_tree.hpp>
@@ -16,8 +18,11 @@ namespace backsight::emit {
 /// Writes the call graph of a call tree in the DOT language of Graphviz: a node for each function with its calls and
 /// self time, an edge for each caller and callee with calls and total time, in order of function id. Times go through
 /// `print_time(out, ticks)`; `name(function)` gives a std::string_view or what converts to one, such as a std::string.
-template <class Out, class Name, class PrintTime>
-Out dot(Out out, const analysis::call_tree& tree, Name&& name, PrintTime&& print_time) {
+/// With `group_of(function)` nodes are groups of functions, such as modules, which `name(group)` names, and edges are
+/// the calls from one group to another.
+template <class Out, class Name, class PrintTime, class GroupOf = std::identity>
+Out dot(Out out, const analysis::call_tree& tree, Name&& name, PrintTime&& print_time, GroupOf&& group_of = {}) {
+  constexpr bool is_grouped = !std::is_same_v<std::remove_cvref_t<GroupOf>, std::identity>;
   struct sums {
     std::uint64_t count = 0, time = 0;
   };
@@ -26,11 +31,14 @@ Out dot(Out out, const analysis::call_tree& tree, Name&& name, PrintTime&& print
   const auto& nodes = tree.nodes();
   for (std::size_t id = 1; id < nodes.size(); ++id) {
     const auto& node = nodes[id];
-    sums& function = functions[node.function];
+    const std::uint64_t own = group_of(node.function);
+    sums& function = functions[own];
     function.count += node.count;
     function.time += node.self;
     if (node.parent == analysis::call_tree::root) continue;
-    sums& edge = edges[{nodes[node.parent].function, node.function}];
+    const std::uint64_t caller = group_of(nodes[node.parent].function);
+    if (is_grouped && caller == own) continue;
+    sums& edge = edges[{caller, own}];
     edge.count += node.count;
     edge.time += node.total;
   }

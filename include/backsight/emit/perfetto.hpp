@@ -19,7 +19,8 @@ namespace backsight::emit {
 
 /// Writes events as a Perfetto trace (protobuf): one track for each thread, names stored once. Times are nanoseconds.
 /// Source: perfetto
-/// protos/perfetto/trace/{trace,trace_packet,track_event/track_event,track_event/track_descriptor}.proto. Keeps one
+/// protos/perfetto/trace/{trace,trace_packet}.proto and
+/// trace/track_event/{track_event,track_descriptor,debug_annotation}.proto. Keeps one
 /// entry for each name and thread, and for each stack of samples; a packet is put together in a buffer that is used
 /// again.
 template <class Out>
@@ -27,8 +28,9 @@ class perfetto {
  public:
   explicit perfetto(Out out) : out_(out) {}
 
-  /// One event of a thread.
-  void event(event_kind kind, std::string_view name, std::int64_t process, std::int64_t thread, std::uint64_t time_ns) {
+  /// One event of a thread, with what was given to the call or, at its exit, given back.
+  void event(event_kind kind, std::string_view name, std::int64_t process, std::int64_t thread, std::uint64_t time_ns,
+             std::string_view values = {}) {
     const std::uint64_t track = track_of(process, thread);
     packet_.clear();
     number(packet_, 8, time_ns);
@@ -37,6 +39,12 @@ class perfetto {
     std::string track_event;
     number(track_event, 9, kind == event_kind::enter ? slice_begin : kind == event_kind::mark ? instant : slice_end);
     number(track_event, 11, track);
+    if (!values.empty()) {
+      std::string annotation;
+      bytes(annotation, 10, kind == event_kind::enter ? "arguments" : "result");
+      readable(annotation, 6, values);
+      bytes(track_event, 4, annotation);
+    }
     if (kind == event_kind::enter || kind == event_kind::mark) {
       const auto [at, inserted] = names_.try_emplace(std::string(name), names_.size() + 1);
       number(track_event, 10, at->second);

@@ -24,6 +24,12 @@ concept timeline_writer =
       writer.process(id, name);
     };
 
+/// The same for events with what was given to the call or given back.
+template <class W>
+concept value_writer =
+    timeline_writer<W> && requires(W& writer, event_kind kind, std::string_view name, std::int64_t id,
+                                   std::uint64_t time) { writer.event(kind, name, id, id, time, name); };
+
 /// Writes all events of a trace to a timeline, part after part, and the names of threads and processes that the trace
 /// knows in front of their first events. Calls nest whatever the trace left out: an exit that closes several calls ends
 /// each of them, one that closes none is dropped, and calls that a part leaves open end with its last event where
@@ -72,8 +78,14 @@ void timeline(Writer& writer, const T& trace, OnFault&& on_fault) {
             }
           }
           *last_time = static_cast<std::uint64_t>(event.time);
-          const auto emit = [&](event_kind kind, std::uint64_t function) {
+          std::string_view values;
+          if constexpr (tells_values<T> && value_writer<Writer>) values = trace.values_of(event);
+          const auto emit = [&](event_kind kind, std::uint64_t function, bool has_values = false) {
             const auto& name = trace.function_name(function);
+            if constexpr (value_writer<Writer>) {
+              if (has_values && !values.empty())
+                return writer.event(kind, name, process, thread, trace.to_ns(event.time), values);
+            }
             writer.event(kind, name, process, thread, trace.to_ns(event.time));
           };
           if (event.kind == event_kind::mark) {
@@ -83,9 +95,11 @@ void timeline(Writer& writer, const T& trace, OnFault&& on_fault) {
           }
           stack.on(
               event,
-              [&](const analysis::call_stack::frame& frame, std::size_t) { emit(event_kind::enter, frame.function); },
+              [&](const analysis::call_stack::frame& frame, std::size_t) {
+                emit(event_kind::enter, frame.function, true);
+              },
               [&](const analysis::finished_call& call, const analysis::call_stack::frame&) {
-                emit(event_kind::exit, call.function);
+                emit(event_kind::exit, call.function, call.has_exit);
               });
         },
         on_fault);

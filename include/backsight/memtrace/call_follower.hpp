@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -39,6 +41,8 @@ enum class call_clock : std::uint8_t {
 /// FUNC_ID markers make calls instead: an entry with a return address or argument behind, an exit with a return value
 /// behind. With `from_endpoint`, for windows that begin filtered, what comes before the FILTER_ENDPOINT marker only
 /// counts: there the instruction behind a call is not the next one that was recorded.
+/// An `f` that takes them is called as `f(call, values)`: the arguments of an entry or the value that an exit gives
+/// back, as std::span<const std::uint64_t>, where function markers told them.
 /// A record costs some comparisons; returns cost O(1) on average, whatever the trace holds.
 class call_follower {
  public:
@@ -58,6 +62,8 @@ class call_follower {
   /// Takes the next record and calls `f(call)` for what it begins or ends.
   template <class F>
   void on(trace_type type, std::uint16_t size, std::uint64_t value, F&& f) {
+    if (entered_ && (type != trace_type::marker || static_cast<marker_type>(size) != marker_type::func_arg))
+      tell_entered(f);
     const record_role role = records_.next(type, size, value);
     if (is_instruction(type)) {
       if (role == record_role::instruction) instruction(type, size, value, f);
@@ -66,6 +72,11 @@ class call_follower {
     } else if (type == trace_type::pid) {
       set_process(value);
     }
+  }
+  /// Behind the last record: tells what waited for more arguments.
+  template <class F>
+  void finish(F&& f) {
+    if (entered_) tell_entered(f);
   }
   /// The calls that are open.
   [[nodiscard]] std::size_t depth() const noexcept { return open_.size(); }
@@ -79,8 +90,18 @@ class call_follower {
   };
 
   template <class F>
-  void tell(event_kind kind, std::uint64_t function, F&& f) const {
-    f(call{kind, cpu_, function, clock_ == call_clock::instructions ? instructions_ : time_, thread_, process_});
+  void tell(event_kind kind, std::uint64_t function, F&& f, std::span<const std::uint64_t> values = {}) const {
+    const call made{kind,    cpu_,    function, clock_ == call_clock::instructions ? instructions_ : time_,
+                    thread_, process_};
+    if constexpr (std::invocable<F&, const call&, std::span<const std::uint64_t>>) f(made, values);
+    else f(made);
+  }
+  /// An entry by markers waits for its last argument.
+  template <class F>
+  void tell_entered(F&& f) {
+    tell(event_kind::enter, *entered_, f, arguments_);
+    entered_.reset();
+    arguments_.clear();
   }
 
   template <class F>
@@ -158,7 +179,9 @@ class call_follower {
 
   template <class F>
   void marker(marker_type type, std::uint64_t value, F&& f) {
-    if (function_) function_marker(type, f);
+    if (function_) function_marker(type, value, f);
+    else if (entered_ && type == marker_type::func_arg && arguments_.size() < most_arguments)
+      arguments_.push_back(value);
     switch (type) {
       case marker_type::timestamp: time_ = value; break;
       case marker_type::cpu_id: cpu_ = value < no_cpu ? static_cast<std::uint32_t>(value) : no_cpu; break;
@@ -192,11 +215,18 @@ class call_follower {
   }
   /// The marker behind a FUNC_ID tells what it meant.
   template <class F>
-  void function_marker(marker_type type, F&& f) {
-    if (type == marker_type::func_retaddr || type == marker_type::func_arg) tell(event_kind::enter, *function_, f);
-    else if (type == marker_type::func_retval) tell(event_kind::exit, *function_, f);
+  void function_marker(marker_type type, std::uint64_t value, F&& f) {
+    if (type == marker_type::func_retaddr || type == marker_type::func_arg) {
+      entered_ = *function_;
+      if (type == marker_type::func_arg) arguments_.push_back(value);
+    } else if (type == marker_type::func_retval) {
+      tell(event_kind::exit, *function_, f, std::span(&value, 1));
+    }
     function_.reset();
   }
+
+  /// Functions that are recorded have few; hostile traces may tell any number.
+  static constexpr std::size_t most_arguments = 64;
 
   /// Steps that returns to nowhere may cost before it is counted where calls go on.
   static constexpr std::size_t patience = std::size_t{1} << 16;
@@ -210,6 +240,8 @@ class call_follower {
   bool by_markers_ = false, events_have_pcs_ = true, before_endpoint_ = false, counting_ = false;
   waiting waiting_ = waiting::nothing;
   std::optional<std::uint64_t> function_;  ///< of a FUNC_ID marker
+  std::optional<std::uint64_t> entered_;   ///< of an entry by markers that was not told yet
+  std::vector<std::uint64_t> arguments_;   ///< of that
   std::size_t handlers_ = 0, steps_in_vain_ = 0;
   std::vector<std::size_t> borders_;  ///< open calls when the kernel's records began
   std::unordered_map<std::uint64_t, std::size_t>

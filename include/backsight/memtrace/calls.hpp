@@ -5,13 +5,17 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <iterator>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include <backsight/core/argument_text.hpp>
 #include <backsight/core/call_trace.hpp>
+#include <backsight/core/text_store.hpp>
 #include <backsight/memtrace/call_follower.hpp>
 #include <backsight/memtrace/records.hpp>
 #include <backsight/memtrace/window_scanner.hpp>
@@ -24,6 +28,10 @@ struct call_options {
   /// The name of the function at an address, empty when it is not known; without it functions are named by their
   /// addresses.
   std::function<std::string(std::uint64_t address)> name;
+  /// The program or library that an address is in, empty when it is not known; asked once for each function.
+  std::function<std::string(std::uint64_t address)> module{};
+  /// Tell arguments and return values of function markers as text.
+  bool values = false;
 };
 
 /// The final files of a run as a call_trace: each window of each file is a part; the pieces of one that threads take
@@ -35,7 +43,10 @@ class calls {
   struct walk_info;
 
  public:
-  using event_type = call;
+  /// With what was given to the call or given back.
+  struct event_type : call {
+    std::string_view values{};
+  };
 
   struct file {
     byte_view bytes;
@@ -58,13 +69,24 @@ class calls {
       call_follower follower(from_->asked_.clock, in.by_markers, in.head.version >= 3,
                              (in.head.file_type & file_type::bimodal_filtered_warmup) != 0);
       follower.set_process(in.head.pid);
+      std::string shown;
+      const auto give = [&](const call& made, std::span<const std::uint64_t> values) {
+        event_type event{made};
+        if (from_->asked_.values && !values.empty()) {
+          shown.clear();
+          (void)text::arguments(std::back_inserter(shown), values);
+          event.values = from_->texts_.keep(shown);
+        }
+        f(static_cast<const event_type&>(event));
+      };
       for (const window& each : info_->pieces) {
         follower.set_thread(each.tid, each.first_instruction, each.first_time);
         const auto bytes =
             in.bytes.subspan(static_cast<std::size_t>(each.begin), static_cast<std::size_t>(each.end - each.begin));
         for (const auto entry : record_span<any, order::little>(bytes)) {
-          follower.on(entry[any::type], entry[any::size], std::uint64_t{entry[any::addr]}, f);
+          follower.on(entry[any::type], entry[any::size], std::uint64_t{entry[any::addr]}, give);
         }
+        follower.finish(give);
       }
     }
 
@@ -100,6 +122,14 @@ class calls {
     if (inserted) at->second = make_name(function);
     return at->second;
   }
+  [[nodiscard]] std::string_view function_module(std::uint64_t function) const {
+    const auto [at, inserted] = modules_.try_emplace(function);
+    if (inserted && asked_.module && !is_by_markers()) at->second = asked_.module(function);
+    return at->second;
+  }
+  [[nodiscard]] static std::string_view values_of(const event_type& event) noexcept { return event.values; }
+  /// Functions are those of markers, which have numbers in place of addresses: the instructions were filtered.
+  [[nodiscard]] bool is_by_markers() const noexcept { return !files_.empty() && files_.front().by_markers; }
   [[nodiscard]] static std::string_view thread_name(std::int64_t, std::uint64_t) noexcept { return {}; }
   [[nodiscard]] static std::string_view process_name(std::int64_t) noexcept { return {}; }
   [[nodiscard]] clock_unit unit() const noexcept {
@@ -166,8 +196,7 @@ class calls {
   }
 
   [[nodiscard]] std::string make_name(std::uint64_t function) const {
-    const bool by_markers = !files_.empty() && files_.front().by_markers;
-    if (by_markers) return "function " + std::to_string(function);
+    if (is_by_markers()) return "function " + std::to_string(function);
     std::string name = asked_.name ? asked_.name(function) : std::string();
     if (!name.empty()) return name;
     constexpr char digits[] = "0123456789abcdef";
@@ -182,8 +211,9 @@ class calls {
   std::vector<walk_info> parts_;
   std::vector<std::pair<std::string, fault>> refused_;
   std::uint64_t start_ = 0;
-  mutable std::unordered_map<std::uint64_t, std::string> names_;
+  mutable std::unordered_map<std::uint64_t, std::string> names_, modules_;
+  mutable text_store texts_;
 };
-static_assert(call_trace<calls>);
+static_assert(call_trace<calls> && tells_modules<calls> && tells_values<calls>);
 
 }  // namespace backsight::memtrace

@@ -44,9 +44,9 @@ struct every_call {
 };
 static_assert(call_choice<every_call>);
 
-/// Calls `f(call_event)` for the entries and exits of a recording in the order of time that `merging` leaves and
-/// `shown` chooses, with true depths and addresses. Damage is passed over. Gives the faults. The resolver gives the
-/// names of the functions.
+/// Calls `f(call_event)`, or `f(call_event, merged_record, function)` if it takes these, for the entries and exits of a
+/// recording in the order of time that `merging` leaves and `shown` chooses, with true depths and addresses. Damage is
+/// passed over. Gives the faults. The resolver gives the names of the functions.
 template <call_choice Shown, class F>
 std::vector<task_fault> for_each_call(resolver& names, merge_options merging, Shown&& shown, F&& f) {
   merging.scheduler = false;
@@ -69,8 +69,15 @@ std::vector<task_fault> for_each_call(resolver& names, merge_options merging, Sh
     if (!shown.shows(r, names, found)) continue;
     const bool ambiguous =
         !names.is_lasting(r.data_index, r.time) && names.candidates(r.data_index, r.time, address) > 1;
-    f(call_event{r.type == record_type::entry ? event_kind::enter : event_kind::exit, found.name, r.time,
-                 names.source().data[r.data_index].tid, processes[r.data_index], depth, ambiguous});
+    const call_event made{r.type == record_type::entry ? event_kind::enter : event_kind::exit,
+                          found.name,
+                          r.time,
+                          names.source().data[r.data_index].tid,
+                          processes[r.data_index],
+                          depth,
+                          ambiguous};
+    if constexpr (std::invocable<F&, const call_event&, const merged_record&, const function&>) f(made, r, found);
+    else f(made);
   }
   return records.faults();
 }

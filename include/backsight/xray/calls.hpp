@@ -4,15 +4,25 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include <backsight/core/argument_text.hpp>
 #include <backsight/core/call_trace.hpp>
+#include <backsight/core/text_store.hpp>
 #include <backsight/xray/names.hpp>
 #include <backsight/xray/threads.hpp>
 
 namespace backsight::xray {
+
+/// What a trace of calls tells beside these.
+struct call_options {
+  std::string program{};  ///< The name of the program that function names are of: the module of the functions it knows.
+  bool values = false;    ///< Tell logged arguments as text.
+};
 
 /// An XRay log as a call_trace: the blocks of a thread are a part, a basic-mode log is one. A view over the log's
 /// bytes. Process and thread have no names.
@@ -34,7 +44,8 @@ class calls {
   };
 
   /// Reads the first records of each block.
-  explicit calls(const log& opened, function_names names = {}) : log_(opened), names_(std::move(names)) {
+  explicit calls(const log& opened, function_names names = {}, call_options asked = {})
+      : log_(opened), names_(std::move(names)), asked_(std::move(asked)) {
     auto found = threads_of(opened);
     threads_ = std::move(found.partial());
     if (found.error())
@@ -49,6 +60,16 @@ class calls {
   [[nodiscard]] std::size_t part_count() const noexcept { return threads_.size(); }
   [[nodiscard]] part_type part(std::size_t index) const noexcept { return {log_, threads_[index]}; }
   [[nodiscard]] std::string_view function_name(std::uint64_t function) const { return names_[function].function; }
+  [[nodiscard]] std::string_view function_module(std::uint64_t function) const noexcept {
+    return names_.knows(function) ? std::string_view(asked_.program) : std::string_view();
+  }
+  /// Logged arguments: small numbers in decimal, others in hexadecimal.
+  [[nodiscard]] std::string_view values_of(const event& of) const {
+    if (!asked_.values || of.arguments.empty()) return {};
+    std::string shown;
+    (void)text::arguments(std::back_inserter(shown), of.arguments);
+    return texts_.keep(shown);
+  }
   [[nodiscard]] static std::string_view thread_name(std::int64_t, std::uint64_t) noexcept { return {}; }
   [[nodiscard]] static std::string_view process_name(std::int64_t) noexcept { return {}; }
   [[nodiscard]] clock_unit unit() const noexcept {
@@ -78,10 +99,12 @@ class calls {
 
   log log_;
   function_names names_;
+  call_options asked_;
+  mutable text_store texts_;
   std::vector<traced_thread> threads_;
   std::vector<fault> damage_;
   std::uint64_t start_ = 0;
 };
-static_assert(call_trace<calls>);
+static_assert(call_trace<calls> && tells_modules<calls> && tells_values<calls>);
 
 }  // namespace backsight::xray

@@ -173,7 +173,7 @@ class c_table_form {
     };
     cfi::read_bucket(
         at, begin, bucket_bytes, ranking_.entry(), [&](std::uint64_t behind) { return behind - begin < bucket_bytes; },
-        take,
+        add,
         [&](std::uint64_t start, std::uint32_t rule) {
           const unsigned order = ranking_.order_of(rule);
           add(start, order < aligned_gap ? order : exception);

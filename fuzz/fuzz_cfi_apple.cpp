@@ -42,7 +42,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     apple::for_each_row<machine>(
         *from,
         [&](const cfi::row& r, const cfi::cie&, byte_view) {
-          if (table->view().find(r.begin) == nullptr || table->view().find(r.end - 1) == nullptr) std::abort();
+          if (!table->view().find(r.begin) || !table->view().find(r.end - 1)) std::abort();
         },
         inside);
   };

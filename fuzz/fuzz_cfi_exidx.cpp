@@ -38,7 +38,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   cfi::exidx::for_each_row(
       from,
       [&](const cfi::row& r, const cfi::exidx::entry&) {
-        if (table->view().find(r.begin) == nullptr || table->view().find(r.end - 1) == nullptr) std::abort();
+        if (!table->view().find(r.begin) || !table->view().find(r.end - 1)) std::abort();
       },
       inside);
   return 0;

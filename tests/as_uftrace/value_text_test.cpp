@@ -15,7 +15,7 @@ namespace fn = test::fn;
 
 namespace {
 
-using bytes_of = test::byte_builder;
+using builder = test::byte_builder;
 
 /// A call of the function a whose values have these specifications.
 struct call {
@@ -23,7 +23,7 @@ struct call {
   bool is_return = false;
 
   template <class F>
-  std::string with(const bytes_of& payload, F&& write) const {
+  std::string with(const builder& payload, F&& write) const {
     test::uftrace_builder directory;
     directory.with(feature::argument).data(7, test::uftrace_records());
     directory.info_lines = {{10, std::string("argspec:lines=2\n") + (is_return ? "retspec:a@" : "argspec:a@") + specs +
@@ -41,29 +41,29 @@ struct call {
     write(writer, out, r);
     return out;
   }
-  std::string replay(const bytes_of& payload) const {
+  std::string replay(const builder& payload) const {
     return with(payload, [](value_writer& w, std::string& out, const merged_record& r) {
       w.values(out, r, text_style::replay);
     });
   }
-  std::string chrome(const bytes_of& payload) const {
+  std::string chrome(const builder& payload) const {
     return with(payload, [](value_writer& w, std::string& out, const merged_record& r) {
       w.values(out, r, text_style::chrome);
     });
   }
-  std::string raw(const bytes_of& payload) const {
+  std::string raw(const builder& payload) const {
     return with(payload, [](value_writer& w, std::string& out, const merged_record& r) { w.raw_lines(out, r); });
   }
 };
-bytes_of u64(std::uint64_t value) { return bytes_of().u64(value); }
-bytes_of u32(std::uint64_t value) { return bytes_of().u32(value).u32(0); }
-bytes_of with_length(std::string_view characters) {
-  bytes_of made;
+builder u64(std::uint64_t value) { return builder().u64(value); }
+builder u32(std::uint64_t value) { return builder().u32(value).u32(0); }
+builder with_length(std::string_view characters) {
+  builder made;
   made.u16(characters.size()).text(characters);
   return made.fill((8 - made.size() % 8) % 8, 0xaa);
 }
 
-std::string event(std::uint64_t id, const bytes_of& data, bool replay, bool is_64 = true) {
+std::string event(std::uint64_t id, const builder& data, bool replay, bool is_64 = true) {
   test::uftrace_builder directory;
   directory.is_64 = is_64;
   directory.data(7, test::uftrace_records());
@@ -97,7 +97,7 @@ TEST_CASE("automatic values are decimal up to 100000, hexadecimal beyond, and sm
 
 TEST_CASE("integers are written by their letters and sizes") {
   CHECK(call{"arg1/i32"}.replay(u32(0xfffffffe)) == "-2");
-  CHECK(call{"arg1/i8"}.replay(bytes_of().u8(0x80).fill(7)) == "-128");
+  CHECK(call{"arg1/i8"}.replay(builder().u8(0x80).fill(7)) == "-128");
   CHECK(call{"arg1/i64"}.replay(u64(0 - std::uint64_t{200000})) == "-200000");
   CHECK(call{"arg1/u32"}.replay(u32(100000)) == "100000");
   CHECK(call{"arg1/u32"}.replay(u32(100001)) == "0x186a1");
@@ -105,20 +105,20 @@ TEST_CASE("integers are written by their letters and sizes") {
   CHECK(call{"arg1/x"}.replay(u64(0)) == "0");
   CHECK(call{"arg1/o"}.replay(u64(15)) == "017");
   CHECK(call{"arg1/o"}.replay(u64(0)) == "0");
-  CHECK(call{"arg1/i32,arg2/i32"}.replay(bytes_of().u32(1).u32(2)) == "1, 2");
+  CHECK(call{"arg1/i32,arg2/i32"}.replay(builder().u32(1).u32(2)) == "1, 2");
 }
 
 TEST_CASE("only the first value of a return is written, but all of a call") {
   const call back{"retval/i32,retval/u32%stack+1", true};
-  CHECK(back.replay(bytes_of().u32(1).u32(2)) == "1");
-  CHECK(back.raw(bytes_of().u32(1).u32(2)) == "  retval i32: 0x00000001\n  retval u32: 0x00000002\n");
-  CHECK(call{"arg1/i32,arg2/i32"}.raw(bytes_of().u32(1).u32(2)) ==
+  CHECK(back.replay(builder().u32(1).u32(2)) == "1");
+  CHECK(back.raw(builder().u32(1).u32(2)) == "  retval i32: 0x00000001\n  retval u32: 0x00000002\n");
+  CHECK(call{"arg1/i32,arg2/i32"}.raw(builder().u32(1).u32(2)) ==
         "  args[0] i32: 0x00000001\n  args[1] i32: 0x00000002\n");
 }
 
 TEST_CASE("values that are cut end the text") {
-  CHECK(call{"arg1/i32,arg2"}.replay(bytes_of().u32(1).u32(2)) == "1");
-  CHECK(call{"arg1/i32,arg2"}.replay(bytes_of().u32(1).u64(2)) == "1, 2");
+  CHECK(call{"arg1/i32,arg2"}.replay(builder().u32(1).u32(2)) == "1");
+  CHECK(call{"arg1/i32,arg2"}.replay(builder().u32(1).u64(2)) == "1, 2");
 }
 
 TEST_CASE("texts are quoted, with two escapes where they are plain characters") {
@@ -140,19 +140,19 @@ TEST_CASE("texts are quoted, with two escapes where they are plain characters") 
 
 TEST_CASE("characters, numbers with a point, pointers and structures") {
   const call c{"arg1/c"};
-  CHECK(c.replay(bytes_of().u8('a').fill(7)) == "'a'");
-  CHECK(c.replay(bytes_of().u8(0).fill(7)) == "'\\0'");
-  CHECK(c.replay(bytes_of().u8('\n').fill(7)) == "'\\n'");
-  CHECK(c.replay(bytes_of().u8('\b').fill(7)) == "'\\b'");
-  CHECK(c.replay(bytes_of().u8('\t').fill(7)) == "'\t'");
-  CHECK(c.chrome(bytes_of().u8(0).fill(7)) == "'\\\\x00'");
+  CHECK(c.replay(builder().u8('a').fill(7)) == "'a'");
+  CHECK(c.replay(builder().u8(0).fill(7)) == "'\\0'");
+  CHECK(c.replay(builder().u8('\n').fill(7)) == "'\\n'");
+  CHECK(c.replay(builder().u8('\b').fill(7)) == "'\\b'");
+  CHECK(c.replay(builder().u8('\t').fill(7)) == "'\t'");
+  CHECK(c.chrome(builder().u8(0).fill(7)) == "'\\\\x00'");
   CHECK(call{"fparg1"}.replay(u64(std::bit_cast<std::uint64_t>(-0.5))) == "-0.500000");
   CHECK(call{"fparg1/32"}.replay(u32(std::bit_cast<std::uint32_t>(1.25F))) == "1.250000");
   // 80 bits: sign and exponent, then 64 bits with the one before the point.
-  CHECK(call{"fparg1/80"}.replay(bytes_of().u64(0xc000000000000000).u16(0x4000).fill(6)) == "3.000000");
-  CHECK(call{"fparg1/80"}.replay(bytes_of().u64(0x8000000000000000).u16(0xbffe).fill(6)) == "-0.500000");
-  CHECK(call{"fparg1/80"}.replay(bytes_of().u64(0x8000000000000000).u16(0x7fff).fill(6)) == "inf");
-  CHECK(call{"fparg1/80"}.replay(bytes_of().u64(0x8000000000000001).u16(0xffff).fill(6)) == "-nan");
+  CHECK(call{"fparg1/80"}.replay(builder().u64(0xc000000000000000).u16(0x4000).fill(6)) == "3.000000");
+  CHECK(call{"fparg1/80"}.replay(builder().u64(0x8000000000000000).u16(0xbffe).fill(6)) == "-0.500000");
+  CHECK(call{"fparg1/80"}.replay(builder().u64(0x8000000000000000).u16(0x7fff).fill(6)) == "inf");
+  CHECK(call{"fparg1/80"}.replay(builder().u64(0x8000000000000001).u16(0xffff).fill(6)) == "-nan");
   const call p{"arg1/p"};
   CHECK(p.replay(u64(fn::b + 15)) == "&b");
   CHECK(p.replay(u64(fn::c + 16)) == "0x401040");
@@ -166,7 +166,7 @@ TEST_CASE("characters, numbers with a point, pointers and structures") {
 }
 
 TEST_CASE("structures are dumped byte by byte, sixteen in a line") {
-  bytes_of data;
+  builder data;
   for (unsigned i = 0; i < 20; ++i) data.u8(i);
   CHECK(call{"arg1/t17:s"}.raw(data) ==
         "  args[0] struct s:\n\t00 01 02 03 04 05 06 07  08 09 0a 0b 0c 0d 0e 0f  \n\t10 \n");
@@ -184,7 +184,7 @@ TEST_CASE("values of enumerations are their names, decimal up to 100000 without 
 }
 
 TEST_CASE("data of events is written by the event") {
-  const bytes_of three = bytes_of().u64(10).u64(20).u64(30);
+  const builder three = builder().u64(10).u64(20).u64(30);
   CHECK(event(read_statm, three, true) == "vmsize=10KB vmrss=20KB shared=30KB");
   CHECK(event(diff_statm, three, true) == "vmsize=+10KB vmrss=+20KB shared=+30KB");
   CHECK(event(diff_statm, three, false) == "vmsize=10KB vmrss=20KB shared=30KB");
@@ -194,21 +194,21 @@ TEST_CASE("data of events is written by the event") {
   CHECK(event(diff_cycles, three, true) == "cycles=+10 instructions=+20 IPC=2.00");
   CHECK(event(diff_cycles, three, false) == "cycles=10 instructions=20");
   CHECK(event(read_cache, three, true) == "refers=10 misses=20");
-  CHECK(event(diff_cache, bytes_of().u64(40).u64(10), true) == "refers=+40 misses=+10 hit=75.00%");
+  CHECK(event(diff_cache, builder().u64(40).u64(10), true) == "refers=+40 misses=+10 hit=75.00%");
   CHECK(event(read_branch, three, true) == "branch=10 misses=20");
-  CHECK(event(diff_branch, bytes_of().u64(8).u64(1), true) == "branch=+8 misses=+1 predict=87.50%");
-  CHECK(event(watch_cpu, bytes_of().u32(3), true) == "cpu=3");
-  CHECK(event(watch_cpu, bytes_of().u32(0xffffffff), true) == "cpu=-1");
-  CHECK(event(callsite, bytes_of().u64(0x401015), true) == "callsite=0x401015");
-  CHECK(event(watch_variable, bytes_of().u64(fn::b).u32(0x1f), true) == "b=1f");
-  CHECK(event(watch_variable, bytes_of().u64(fn::b), true) == "b=0");
-  CHECK(event(watch_variable, bytes_of().u64(0x10).u8(7), true) == "[0x10]=7");
-  CHECK(event(watch_variable, bytes_of().u32(fn::b).u16(5), true, false) == "b=5");
-  CHECK(event(watch_variable, bytes_of().u32(fn::b), true) == "");
-  CHECK(event(task_name, bytes_of().text("new"), true) == "comm=\"new\"");
-  CHECK(event(task_name, bytes_of(), true) == "comm=\"\"");
-  CHECK(event(external_data, bytes_of().text("hello"), true) == "hello");
-  CHECK(event(read_statm, bytes_of(), true) == "");
+  CHECK(event(diff_branch, builder().u64(8).u64(1), true) == "branch=+8 misses=+1 predict=87.50%");
+  CHECK(event(watch_cpu, builder().u32(3), true) == "cpu=3");
+  CHECK(event(watch_cpu, builder().u32(0xffffffff), true) == "cpu=-1");
+  CHECK(event(callsite, builder().u64(0x401015), true) == "callsite=0x401015");
+  CHECK(event(watch_variable, builder().u64(fn::b).u32(0x1f), true) == "b=1f");
+  CHECK(event(watch_variable, builder().u64(fn::b), true) == "b=0");
+  CHECK(event(watch_variable, builder().u64(0x10).u8(7), true) == "[0x10]=7");
+  CHECK(event(watch_variable, builder().u32(fn::b).u16(5), true, false) == "b=5");
+  CHECK(event(watch_variable, builder().u32(fn::b), true) == "");
+  CHECK(event(task_name, builder().text("new"), true) == "comm=\"new\"");
+  CHECK(event(task_name, builder(), true) == "comm=\"\"");
+  CHECK(event(external_data, builder().text("hello"), true) == "hello");
+  CHECK(event(read_statm, builder(), true) == "");
   CHECK(event(77, three, true) == "");
 }
 

@@ -82,7 +82,7 @@ TEST_CASE("names of the kernel are the same from parts of the text and from all 
 TEST_CASE("names of the kernel move with the function that the recorder named") {
   std::string text = kallsyms(2000);
   io::kernel_symbols symbols;
-  symbols.take(
+  symbols.keep(
       {reinterpret_cast<const std::byte*>(text.data()), reinterpret_cast<const std::byte*>(text.data()) + text.size()});
   constexpr std::uint64_t moved = 0x2400000;
   REQUIRE(symbols.place("_text", text_at + moved) == fit::good);

@@ -243,7 +243,7 @@ TEST_CASE("a run of plain records ends at its bound, at another kind, or where t
     resolver names(from);
     task_source source(names, 0, options);
     times given;
-    const std::size_t taken = source.run<order::little>(bound, inclusive, [&](const auto& item) {
+    const std::size_t taken = source.take_run<order::little>(bound, inclusive, [&](const auto& item) {
       if (given.size() == wanted) return false;
       given.push_back(item[record_head::time]);
       return true;

@@ -37,7 +37,7 @@ struct described_frame {
     if (at == nullptr) return;
     const std::uint64_t into_lookup = from.pc - from.lookup_address();
     offset = name.offset + into_lookup;
-    module = path;
+    this->module = path;
     is_file = at->kind != backsight::perf::file_kind::anonymous;
     offset_in_module = is_file ? at->file_address(from.lookup_address()) + into_lookup : from.pc - at->begin;
   }

@@ -281,7 +281,10 @@ class WithoutSectionHeaders(Files):
         self.assertEqual(run("cfi", "rows", path, "--merged"), run("cfi", "rows", ELF, "--merged"))
         self.assertEqual(run("cfi", "lookup", path, "1290", "12c0", "1020"), run("cfi", "lookup", ELF, "1290", "12c0", "1020"))
         self.assertEqual(run("cfi", "emit-c", path), run("cfi", "emit-c", ELF))
-        self.assertEqual(run("cfi", "table", path, "-o", "-"), run("cfi", "table", ELF, "-o", "-"))
+        # Without headers nothing tells where the section ends, so that its fingerprint and the checksum are others.
+        tables = [run("cfi", "table", name, "-o", "-")[0].encode(errors="surrogateescape") for name in (path, ELF)]
+        self.assertGreater(len(tables[0]), 128)
+        self.assertEqual(*[(table[:24], table[48:]) for table in tables])
         counts = [line for line in run("cfi", "stats", path)[0].splitlines() if line.startswith(("rows", "FDEs", "CIEs"))]
         for line in counts:
             self.assertIn(line + "\n", run("cfi", "stats", ELF)[0])

@@ -72,13 +72,13 @@ class Commands(unittest.TestCase):
 
 
 class Examples(unittest.TestCase):
-    def test_an_example_has_fewer_than_120_lines(self):
+    def test_an_example_has_fewer_than_130_lines(self):
         folder = os.path.join(ROOT, "examples")
         for name in os.listdir(folder):
             # The cookbook is many small ones.
             if name.endswith(".cpp") and name != "cookbook.cpp":
                 with self.subTest(name):
-                    self.assertLess(update.read(f"examples/{name}").count("\n"), 120)
+                    self.assertLess(update.read(f"examples/{name}").count("\n"), 130)
 
 
 if __name__ == "__main__":

@@ -243,10 +243,15 @@ class Index(InFolder):
             index = self.path(f"index{number}")
             for words in [*self.FORMATS, *[["--window", str(w)] for w in (0, 1, 2, 3, 9, 2**64 - 1)]]:
                 plain = run("windows", *words, path)
-                self.assertEqual((plain.returncode, plain.stderr), (0, b""), (words, path))
+                if plain.returncode == 2:  # of a window that there is nothing of
+                    self.assertIn(words[0], ["--window"])
+                    self.assertEqual(plain.stderr, f"{path}: there is nothing of window {words[1]}\n".encode())
+                else:
+                    self.assertEqual((plain.returncode, plain.stderr), (0, b""), (words, path))
                 for _ in range(2):  # written by the first of all, used by the others
                     kept = run("windows", *words, "--index", index, path)
-                    self.assertEqual((kept.stdout, kept.returncode, kept.stderr), (plain.stdout, 0, b""), (words, path))
+                    self.assertEqual((kept.stdout, kept.returncode, kept.stderr),
+                                     (plain.stdout, plain.returncode, plain.stderr), (words, path))
                 with open(path if os.path.isfile(path) else os.devnull, "rb") as stdin:
                     if os.path.isfile(path):
                         self.assertEqual(run("windows", *words, "-", stdin=stdin).stdout, plain.stdout)

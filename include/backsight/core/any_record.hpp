@@ -102,8 +102,8 @@ consteval bool handles_every_kind(std::index_sequence<Is...>) {
 }  // namespace detail
 
 /// Calls `visitor` with the record as record<Schema, order>. It must accept every kind of the format, and return the
-/// same type for each: void or a default-constructible one. Compiles to a switch; no indirect call. Precondition: `item`
-/// is a record of a range, no default-constructed one.
+/// same type for each: void or a default-constructible one. Compiles to a switch; no indirect call. Precondition:
+/// `item` is a record of a range, no default-constructed one.
 template <record_format F, class Visitor>
 constexpr decltype(auto) visit(const any_record<F>& item, Visitor&& visitor) {
   using kinds = std::make_index_sequence<F::records::size>;

@@ -96,3 +96,42 @@ TEST_CASE("memory does not grow with the product of functions and stacks") {
   }
   CHECK(test::allocated_bytes() - before < first + 100 * stacks.size() * 200);
 }
+
+TEST_CASE("what is open in a later part is kept there while another stack has the function") {
+  open_calls open;
+  const call_stack a, b;
+  (void)open.enter(a, 1);
+  open.clear();
+  const auto outer = open.enter(a, 1), inner = open.enter(a, 1);
+  CHECK(open.leave(a, 1, inner, 3) == 3);
+  const auto of_b = open.enter(b, 1);
+  CHECK(open.leave(b, 1, of_b, 50) == 50);
+  CHECK(open.leave(a, 1, outer, 10) == 7);
+}
+
+TEST_CASE("nothing is set aside but what is open in this part on another stack") {
+  constexpr std::uint64_t functions = 1000;
+  open_calls open;
+  const call_stack a, b;
+  const auto call = [&](const call_stack& stack, std::uint64_t function) {
+    const auto kept = open.enter(stack, function);
+    (void)open.leave(stack, function, kept, 1);
+  };
+  call(a, functions);  // What the functions themselves take.
+  const std::size_t before = test::blocks_in_use();
+  for (std::uint64_t f = 0; f < functions; ++f) {  // One is in the other, and ends first: both come back.
+    const auto of_a = open.enter(a, f), of_b = open.enter(b, f);
+    (void)open.leave(a, f, of_a, 1);
+    (void)open.leave(b, f, of_b, 1);
+  }
+  CHECK(test::blocks_in_use() < before + 10);
+  for (std::uint64_t f = 0; f < functions; ++f) (void)open.enter(a, f);
+  for (std::uint64_t f = 0; f < functions; ++f) call(b, f);
+  CHECK(test::blocks_in_use() >= before + functions);
+  open.clear();
+  CHECK(test::blocks_in_use() < before + 10);
+  for (std::uint64_t f = 0; f < functions; ++f) (void)open.enter(a, f);
+  open.clear();
+  for (std::uint64_t f = 0; f < functions; ++f) call(b, f);
+  CHECK(test::blocks_in_use() < before + 10);
+}

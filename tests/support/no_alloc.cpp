@@ -7,7 +7,7 @@
 
 namespace {
 
-std::atomic<std::size_t> count{0}, bytes{0};
+std::atomic<std::size_t> count{0}, bytes{0}, freed{0};
 
 void* allocate(std::size_t size) {
   ++count;
@@ -24,8 +24,14 @@ void* allocate(std::size_t size, std::align_val_t alignment) {
   throw std::bad_alloc();
 }
 
+void release(void* memory) noexcept {
+  if (memory != nullptr) ++freed;
+  std::free(memory);
+}
+
 }  // namespace
 
+std::size_t backsight::test::blocks_in_use() noexcept { return count - freed; }
 std::size_t backsight::test::allocations() noexcept { return count; }
 std::size_t backsight::test::allocated_bytes() noexcept { return bytes; }
 
@@ -44,11 +50,11 @@ void* operator new[](std::size_t size, const std::nothrow_t&) noexcept {
 }
 void* operator new(std::size_t size, std::align_val_t alignment) { return allocate(size, alignment); }
 void* operator new[](std::size_t size, std::align_val_t alignment) { return allocate(size, alignment); }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete[](void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
-void operator delete[](void* memory, std::align_val_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
-void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory) noexcept { release(memory); }
+void operator delete[](void* memory) noexcept { release(memory); }
+void operator delete(void* memory, std::size_t) noexcept { release(memory); }
+void operator delete[](void* memory, std::size_t) noexcept { release(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { release(memory); }
+void operator delete[](void* memory, std::align_val_t) noexcept { release(memory); }
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { release(memory); }
+void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept { release(memory); }

@@ -48,7 +48,7 @@ class c_rows {
       for (std::size_t i = 0; i < from.rule_count(); ++i) keep_what_is_read(from, cfi::rule_view<Arch>(from.rule(i)));
     }
     std::vector<std::uint32_t> numbers(from.rule_count(), cfi::table_view::no_rule);
-    std::map<std::vector<std::byte>, std::uint32_t> known;
+    known_rules known;
     from.for_each_row([&](std::uint64_t begin, std::uint32_t rule) {
       std::uint32_t number = cfi::table_view::no_rule;
       if (rule != cfi::table_view::no_rule) {
@@ -109,8 +109,9 @@ class c_rows {
         });
   }
 
-  [[nodiscard]] std::uint32_t intern(const cfi::table_view& from, cfi::rule_view<Arch> rule,
-                                     std::map<std::vector<std::byte>, std::uint32_t>& known) {
+  using known_rules = std::map<std::vector<std::byte>, std::uint32_t, cfi::detail::rule_text_order>;
+
+  [[nodiscard]] std::uint32_t intern(const cfi::table_view& from, cfi::rule_view<Arch> rule, known_rules& known) {
     const std::size_t offset = texts_.size();
     c_rule made{offset, 0, rule[cfi::unwind_rule::signal_frame],
                 rule[cfi::unwind_rule::shape] == cfi::rule_shape::outermost};
